@@ -1,0 +1,55 @@
+import type { QuotaPolicy, ServiceLimit } from '@ratepact/contract'
+
+/** What an answer said, already read from whatever dialect it spoke. */
+export interface Answer {
+  /** `refused` when the server did not do the work because of a limit, else `accepted`. */
+  readonly outcome: 'accepted' | 'refused'
+  readonly limits: readonly ServiceLimit[]
+  readonly policies: readonly QuotaPolicy[]
+  /** How long the server asked to be left alone, counted from the answer's arrival. */
+  readonly retryAfterMs?: number
+  /** Names of the policies that refused, where the server said so. */
+  readonly violated?: readonly string[]
+}
+
+/** One request on its way. Made by `send`, given back once to `answered` or `lost`. */
+export interface Flight {
+  readonly route: string
+  readonly cost: number
+  readonly sentAtMs: number
+}
+
+/** What is known of one limit right now, for people to look at. */
+export interface KnownLimit {
+  readonly policy: string
+  readonly partitionKey?: Uint8Array
+  readonly unit: string
+  readonly quota?: number
+  readonly windowSeconds?: number
+  /** Units that may still be used now, by the model: stated by the server, less what was sent since, plus what came back. */
+  readonly available: number
+  /** Seconds until the next call may go; 0 = now. */
+  readonly waitSeconds: number
+}
+
+/**
+ * Decides when the next call of one partition may start. Pure: time and chance are handed in, and
+ * nothing here waits. Whoever owns it asks `next`, waits until then, asks again, and calls `send`.
+ */
+export interface Pace {
+  /**
+   * The instant (on the clock handed in) at which a call may go: at or before now = go; Infinity = not before an
+   * answer in flight has arrived.
+   * @param queued how many calls wait for this partition, this one included
+   */
+  next(route: string, cost: number, queued: number): number
+  /** Books a call that goes now. */
+  send(route: string, cost: number): Flight
+  answered(flight: Flight, answer: Answer): void
+  /** The call ended without an answer (network error, abort, timeout): whether it was counted is unknown. */
+  lost(flight: Flight): void
+  /** What is known, for all routes or for one. */
+  limits(route?: string): readonly KnownLimit[]
+  /** True when nothing is in flight and forgetting everything would change no decision that matters. */
+  idle(): boolean
+}
