@@ -1,10 +1,85 @@
+import { checkBytes, checkInteger, checkString, optional } from './check.js'
+import { keepOneOfEach, type Placed } from './duplicate.js'
+import type { FieldValue } from './field-value.js'
+import { checkRate, checkRefill, hintKeys, readRate, readRefill } from './hint.js'
 import type { FieldResult, QuotaPolicy } from './limits.js'
-import type { FieldValue } from './structured-field.js'
+import { type FieldItem, readList, type WrittenItem, writeList } from './structured-field.js'
 
+/** The unit of a policy that names none (draft-11 section 3.1.2). */
+const defaultUnit = 'requests'
+
+/** How the draft's registry table spells the same unit (section 10.3 against 3.1.2). */
+const registrySpelling = 'request'
+
+/**
+ * Reads the `RateLimit-Policy` field (draft-11 section 3). A bad member is dropped alone; where none is
+ * left the field is ignored. Of two members with the same policy and partition key the last is kept.
+ * Never throws.
+ */
 export function parseRateLimitPolicy(value: FieldValue): FieldResult<QuotaPolicy> {
-  throw new Error(`not built yet: ${value}`)
+  const list = readList(value)
+  if (list.status !== 'list') return list
+  const members: Placed<QuotaPolicy>[] = []
+  const malformed: { index: number; reason: string }[] = []
+  for (const [index, item] of list.items.entries()) {
+    const policy = readPolicy(item)
+    if (item.fault === undefined) members.push({ index, item: policy })
+    else malformed.push({ index, reason: item.fault })
+  }
+  if (members.length === 0) {
+    return { status: 'ignored', reason: `no usable item; item 0: ${malformed[0]?.reason}` }
+  }
+  const { items, dropped } = keepOneOfEach(members, () => true)
+  return { status: 'ok', items, dropped: [...malformed, ...dropped].sort((a, b) => a.index - b.index) }
 }
 
+/**
+ * Writes the `RateLimit-Policy` field (draft-11 section 3), members in the order given. The unit
+ * `requests` is the default and is left out.
+ *
+ * @throws TypeError or RangeError, naming the member, the value and the rule, for anything that may
+ * not be written, an empty list included: a field without members is left out, not sent empty.
+ */
 export function formatRateLimitPolicy(policies: readonly QuotaPolicy[]): string {
-  throw new Error(`not built yet: ${policies}`)
+  if (policies.length === 0) throw new RangeError('Expected policies to have at least one member, got none')
+  return writeList(policies.map((policy, index) => policyItem(`policies[${index}]`, policy)))
+}
+
+function readPolicy(item: FieldItem): QuotaPolicy {
+  const policy: QuotaPolicy = {
+    policy: item.name(),
+    quota: item.requiredInteger('q', 0),
+    unit: plainUnit(item.string('qu')),
+  }
+  const window = item.integer('w', 1)
+  if (window !== undefined) policy.windowSeconds = window
+  const partitionKey = item.bytes('pk')
+  if (partitionKey !== undefined) policy.partitionKey = partitionKey
+  const refill = readRefill(item.raw(hintKeys.refill))
+  if (refill !== undefined) policy.refill = refill
+  const rate = readRate(item.raw(hintKeys.ratePerSecond))
+  if (rate !== undefined) policy.ratePerSecond = rate
+  return policy
+}
+
+function policyItem(where: string, policy: QuotaPolicy): WrittenItem {
+  const unit = plainUnit(optional(policy.unit, (value) => checkString(`${where}.unit`, value)))
+  return [
+    checkString(`${where}.policy`, policy.policy),
+    [
+      ['q', checkInteger(`${where}.quota`, policy.quota, 0)],
+      ['qu', unit === defaultUnit ? undefined : unit],
+      ['w', optional(policy.windowSeconds, (value) => checkInteger(`${where}.windowSeconds`, value, 1))],
+      ['pk', optional(policy.partitionKey, (value) => checkBytes(`${where}.partitionKey`, value))],
+      [hintKeys.refill, optional(policy.refill, (value) => checkRefill(`${where}.refill`, value))],
+      [
+        hintKeys.ratePerSecond,
+        optional(policy.ratePerSecond, (value) => checkRate(`${where}.ratePerSecond`, value)),
+      ],
+    ],
+  ]
+}
+
+function plainUnit(unit: string | undefined): string {
+  return unit === undefined || unit === registrySpelling ? defaultUnit : unit
 }

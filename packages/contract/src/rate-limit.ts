@@ -1,18 +1,103 @@
+import { checkBytes, checkInteger, checkString, expected, optional } from './check.js'
+import { keepOneOfEach, type Placed } from './duplicate.js'
+import type { FieldValue } from './field-value.js'
+import { checkWindowMs, hintKeys, readInstances, readWindowMs } from './hint.js'
 import type { FieldResult, ServiceLimit } from './limits.js'
-import type { FieldValue } from './structured-field.js'
+import { type FieldItem, readList, type WrittenItem, writeList } from './structured-field.js'
 
 /** Which draft's parameter names to write: 11 (`r`, `t`), 12 (`a`, `w`, `c`; provisional) or both at once. */
 export type Draft = 11 | 12 | 'dual'
 
+/** How to write the `RateLimit` field. */
 export interface FormatOptions {
-  /** @default 11 */
+  /**
+   * Whose parameter names to write. 11 has no parameter for the cost, which is then left out.
+   *
+   * @default 11
+   */
   draft?: Draft
 }
 
+/** What each draft calls the numbers. A reader takes one draft's names or the other's, never a mixture. */
+const draft11 = { available: 'r', window: 't', cost: undefined } as const
+const draft12 = { available: 'a', window: 'w', cost: 'c' } as const
+
+/**
+ * Reads the `RateLimit` field (draft-11 section 4), in the names of draft 11 or of draft 12. One bad
+ * member makes the whole field ignored. Of two members with the same policy and partition key the one
+ * that leaves less is kept. Never throws.
+ */
 export function parseRateLimit(value: FieldValue): FieldResult<ServiceLimit> {
-  throw new Error(`not built yet: ${value}`)
+  const list = readList(value)
+  if (list.status !== 'list') return list
+  const members: Placed<ServiceLimit>[] = []
+  for (const [index, item] of list.items.entries()) {
+    const limit = readLimit(item)
+    if (item.fault !== undefined) return { status: 'ignored', reason: `item ${index}: ${item.fault}` }
+    members.push({ index, item: limit })
+  }
+  return { status: 'ok', ...keepOneOfEach(members, leavesLess) }
 }
 
+/**
+ * Writes the `RateLimit` field (draft-11 section 4), members in the order given.
+ *
+ * @throws TypeError or RangeError, naming the member, the value and the rule, for anything that may
+ * not be written, an empty list included: a field without members is left out, not sent empty.
+ */
 export function formatRateLimit(limits: readonly ServiceLimit[], options: FormatOptions = {}): string {
-  throw new Error(`not built yet: ${limits} ${options}`)
+  const drafts = draftsOf(options.draft ?? 11)
+  if (limits.length === 0) throw new RangeError('Expected limits to have at least one member, got none')
+  return writeList(limits.map((limit, index) => limitItem(`limits[${index}]`, limit, drafts)))
+}
+
+type Names = typeof draft11 | typeof draft12
+
+function draftsOf(draft: unknown): readonly Names[] {
+  if (draft === 11) return [draft11]
+  if (draft === 12) return [draft12]
+  if (draft === 'dual') return [draft11, draft12]
+  throw new RangeError(expected('draft', "11, 12 or 'dual'", draft))
+}
+
+function readLimit(item: FieldItem): ServiceLimit {
+  const names = item.has('a') && !item.has('r') ? draft12 : draft11
+  const limit: ServiceLimit = { policy: item.name(), available: item.requiredInteger(names.available, 0) }
+  const window = item.integer(names.window, 0)
+  if (window !== undefined) limit.effectiveWindowSeconds = window
+  const partitionKey = item.bytes('pk')
+  if (partitionKey !== undefined) limit.partitionKey = partitionKey
+  const cost = names.cost === undefined ? undefined : item.integer(names.cost, 0)
+  if (cost !== undefined) limit.cost = cost
+  const windowMs = readWindowMs(item.raw(hintKeys.effectiveWindowMs), window)
+  if (windowMs !== undefined) limit.effectiveWindowMs = windowMs
+  const instances = readInstances(item.raw(hintKeys.instances))
+  if (instances !== undefined) limit.instances = instances
+  return limit
+}
+
+/** Fewer units are stricter, and as many units for a longer time; no time is the shortest. */
+function leavesLess(earlier: ServiceLimit, later: ServiceLimit): boolean {
+  if (later.available !== earlier.available) return later.available < earlier.available
+  return (later.effectiveWindowSeconds ?? -1) > (earlier.effectiveWindowSeconds ?? -1)
+}
+
+function limitItem(where: string, limit: ServiceLimit, drafts: readonly Names[]): WrittenItem {
+  const policy = checkString(`${where}.policy`, limit.policy)
+  const whole = (field: string, least: number) => (value: unknown) =>
+    checkInteger(`${where}.${field}`, value, least)
+  const available = whole('available', 0)(limit.available)
+  const window = optional(limit.effectiveWindowSeconds, whole('effectiveWindowSeconds', 0))
+  const cost = optional(limit.cost, whole('cost', 0))
+  const bytes = optional(limit.partitionKey, (value) => checkBytes(`${where}.partitionKey`, value))
+  const windowMs = optional(limit.effectiveWindowMs, (value) =>
+    checkWindowMs(`${where}.effectiveWindowMs`, value, window),
+  )
+  const instances = optional(limit.instances, whole('instances', 1))
+  const numbers = drafts.flatMap((names) => {
+    const costs = names.cost === undefined ? [] : [[names.cost, cost] as const]
+    return [[names.available, available] as const, [names.window, window] as const, ...costs]
+  })
+  const hints = [[hintKeys.effectiveWindowMs, windowMs] as const, [hintKeys.instances, instances] as const]
+  return [policy, [...numbers, ['pk', bytes], ...hints]]
 }

@@ -1,5 +1,7 @@
-import type { FieldValue } from './structured-field.js'
+import { type FieldValue, joinLines } from './field-value.js'
+import { parseHttpDate } from './http-date.js'
 
+/** What a date in `Retry-After` is counted from. */
 export interface RetryAfterContext {
   /** The instant to count from when the answer has no usable `Date`. @default the current time */
   now?: Date
@@ -7,14 +9,65 @@ export interface RetryAfterContext {
   date?: string
 }
 
+/** Anything longer is taken for this much, as RFC 9111 section 1.2.2 has it: 68 years. */
+const longestSeconds = 2_147_483_648
+
+/**
+ * Reads `Retry-After` (RFC 9110 section 10.2.3): whole seconds from the answer on, or a date. A date
+ * in the past is 0, part of a second counts as a whole one. Several numbers, as some libraries join
+ * repeated lines, give the largest. Never throws.
+ *
+ * @returns seconds from 0 to 2147483648, or undefined for anything else.
+ */
 export function parseRetryAfter(value: FieldValue, context: RetryAfterContext = {}): number | undefined {
-  throw new Error(`not built yet: ${value} ${context}`)
+  const field = joinLines(value)
+  if (field.status !== 'text') return undefined
+  const text = trim(field.text)
+  const listed = largest(text, /^\d+$/)
+  if (listed !== undefined) return Math.min(listed, longestSeconds)
+  const now = context.now ?? new Date()
+  const at = parseHttpDate(text, now)
+  if (at === undefined) return undefined
+  const from =
+    (context.date === undefined ? undefined : parseHttpDate(trim(context.date), now)) ?? now.getTime()
+  const seconds = Math.ceil((at - from) / 1000)
+  return Number.isNaN(seconds) ? undefined : Math.min(Math.max(seconds, 0), longestSeconds)
 }
 
+/**
+ * Reads `retry-after-ms`, the hint that says the wait of `Retry-After` in milliseconds: a plain number,
+ * with or without a fraction. It may only shorten the wait of a server that sends `Retry-After` as
+ * well. Several numbers give the largest. Never throws.
+ *
+ * @returns milliseconds from 0 to 2147483648000, or undefined for anything else.
+ */
 export function parseRetryAfterMs(value: FieldValue): number | undefined {
-  throw new Error(`not built yet: ${value}`)
+  const field = joinLines(value)
+  if (field.status !== 'text') return undefined
+  const ms = largest(trim(field.text), /^\d+(?:\.\d+)?$/)
+  return ms === undefined ? undefined : Math.min(ms, longestSeconds * 1000)
 }
 
-export function parseHttpDate(text: string, now: Date = new Date()): number | undefined {
-  throw new Error(`not built yet: ${text} ${now}`)
+/** The largest of numbers parted by commas, if each has the form asked for. */
+function largest(text: string, form: RegExp): number | undefined {
+  let most = 0
+  for (const part of text.split(',')) {
+    const number = trim(part)
+    if (!form.test(number)) return undefined
+    most = Math.max(most, Number(number))
+  }
+  return most
+}
+
+/** Takes the optional whitespace of HTTP off both ends, which is less than `String.trim` does. */
+function trim(text: string): string {
+  let start = 0
+  let end = text.length
+  while (start < end && isSpace(text, start)) start += 1
+  while (end > start && isSpace(text, end - 1)) end -= 1
+  return text.slice(start, end)
+}
+
+function isSpace(text: string, at: number): boolean {
+  return text[at] === ' ' || text[at] === '\t'
 }

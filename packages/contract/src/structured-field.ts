@@ -1,12 +1,116 @@
-/** A field as HTTP libraries hand it over: one value, one per line, or nothing. */
-export type FieldValue = string | readonly string[] | null | undefined
+import { type BareItem, parseList, serializeList, Token } from 'structured-headers'
+import { type FieldValue, joinLines } from './field-value.js'
 
-/** The name as it stands on the wire, quotes included. Append `;r=5;t=3` and so on to it. */
-export function policyPrefix(name: string): string {
-  throw new Error(`not built yet: ${name}`)
+/**
+ * One Item of a field, asked parameter by parameter. What does not fit is told by `fault` (the first
+ * one found) and not thrown, so that a field full of faults costs no more than a sound one.
+ */
+export class FieldItem {
+  readonly #value: unknown
+  readonly #parameters: ReadonlyMap<string, unknown>
+  fault: string | undefined
+
+  constructor(value: unknown, parameters: ReadonlyMap<string, unknown>) {
+    this.#value = value
+    this.#parameters = parameters
+  }
+
+  /** The value of the Item, which must be a String. */
+  name(): string {
+    if (typeof this.#value === 'string') return this.#value
+    this.#fail(`expected the name to be a String, got ${kindOf(this.#value)}`)
+    return ''
+  }
+
+  has(key: string): boolean {
+    return this.#parameters.has(key)
+  }
+
+  /** The parameter as it was parsed, for hints: nothing about it is a fault. */
+  raw(key: string): unknown {
+    return this.#parameters.get(key)
+  }
+
+  requiredInteger(key: string, least: number): number {
+    if (!this.has(key)) this.#fail(`${key} is missing`)
+    return this.integer(key, least) ?? 0
+  }
+
+  integer(key: string, least: number): number | undefined {
+    const value = this.#parameters.get(key)
+    if (value === undefined) return undefined
+    // Adding zero makes the Integer -0 the plain zero that it means.
+    if (isInteger(value) && value >= least) return value + 0
+    this.#fail(`expected ${key} to be an Integer from ${least}, got ${kindOf(value)}`)
+    return undefined
+  }
+
+  string(key: string): string | undefined {
+    const value = this.#parameters.get(key)
+    if (value === undefined || typeof value === 'string') return value
+    this.#fail(`expected ${key} to be a String, got ${kindOf(value)}`)
+    return undefined
+  }
+
+  bytes(key: string): Uint8Array | undefined {
+    const value = this.#parameters.get(key)
+    if (value === undefined) return undefined
+    if (value instanceof ArrayBuffer) return new Uint8Array(value)
+    this.#fail(`expected ${key} to be a Byte Sequence, got ${kindOf(value)}`)
+    return undefined
+  }
+
+  #fail(fault: string): void {
+    this.fault ??= fault
+  }
 }
 
-/** The parameter `;pk=:…:` for these bytes, to append to an item. */
-export function partitionKeyParameter(bytes: Uint8Array): string {
-  throw new Error(`not built yet: ${bytes}`)
+export type FieldList =
+  | { status: 'absent' }
+  | { status: 'ignored'; reason: string }
+  | { status: 'list'; items: readonly FieldItem[] }
+
+/** Reads a List of Items (RFC 9651 section 3.1). An Inner List becomes an Item with a fault. */
+export function readList(value: FieldValue): FieldList {
+  const field = joinLines(value)
+  if (field.status !== 'text') return field
+  try {
+    const items = parseList(field.text).map(([value, parameters]) => new FieldItem(value, parameters))
+    return { status: 'list', items }
+  } catch (error) {
+    return { status: 'ignored', reason: `not a List: ${error instanceof Error ? error.message : error}` }
+  }
+}
+
+/** What an Item can be written from; a parameter that is undefined is left out. Values are checked before. */
+export type WrittenItem = readonly [
+  name: string,
+  parameters: readonly (readonly [
+    key: string,
+    value: number | string | Uint8Array<ArrayBuffer> | undefined,
+  ])[],
+]
+
+/** Writes a List of Items, none of which may be missing: the empty List has no form on the wire. */
+export function writeList(items: readonly WrittenItem[]): string {
+  return serializeList(
+    items.map(([name, parameters]) => {
+      const given = new Map<string, BareItem>()
+      for (const [key, value] of parameters) if (value !== undefined) given.set(key, value)
+      return [name, given]
+    }),
+  )
+}
+
+/** The parser has one number type, so the Decimal 50.0 passes for the Integer 50. */
+function isInteger(value: unknown): value is number {
+  return typeof value === 'number' && Number.isInteger(value)
+}
+
+function kindOf(value: unknown): string {
+  if (typeof value === 'number') return String(value)
+  if (typeof value === 'string') return 'a String'
+  if (typeof value === 'boolean') return 'a Boolean'
+  if (value instanceof Token) return 'a Token'
+  return Array.isArray(value) ? 'an Inner List' : 'a value of another type'
 }

@@ -1,0 +1,35 @@
+/** A field as HTTP libraries hand it over: the joined value, one value per line, or nothing. */
+export type FieldValue = string | readonly string[] | null | undefined
+
+/**
+ * The longest value that is read, in characters. It leaves room for every minimum of RFC 9651
+ * section 3 taken alone, and is four times what Node accepts for all fields of an answer together.
+ */
+export const longestField = 65_536
+
+export type FieldText =
+  | { status: 'absent' }
+  | { status: 'ignored'; reason: string }
+  | { status: 'text'; text: string }
+
+/** Joins the lines of a field in order, as RFC 9110 section 5.3 has it. */
+export function joinLines(value: FieldValue): FieldText {
+  if (value === null || value === undefined) return { status: 'absent' }
+  const lines: readonly unknown[] = Array.isArray(value) ? value : [value]
+  const texts: string[] = []
+  let length = 0
+  for (const line of lines) {
+    if (typeof line !== 'string')
+      return { status: 'ignored', reason: `Expected a string, got ${typeof line}` }
+    length += line.length + 2
+    if (length - 2 > longestField)
+      return { status: 'ignored', reason: `Expected at most ${longestField} characters` }
+    texts.push(line)
+  }
+  if (texts.every(isBlank)) return { status: 'absent' }
+  return { status: 'text', text: texts.join(', ') }
+}
+
+function isBlank(text: string): boolean {
+  return /^[ \t]*$/.test(text)
+}
