@@ -1,0 +1,34 @@
+import { expected, expectInteger, expectOnly } from './expect.js'
+import type { Policy } from './policy.js'
+
+/**
+ * Units that a call takes: a number for every policy counted in requests, or a record by policy name.
+ * A policy that is not named takes 1 if it counts requests, else nothing. 0 is legal.
+ */
+export type Cost<Name extends string = string> = number | { readonly [N in Name]?: number }
+
+const MOST = 1e12
+
+/** The cost of a call for one policy. @throws RangeError or TypeError naming the value and the rule */
+export function costOf(cost: Cost | undefined, policy: Policy): number {
+  const counted = policy.unit === 'requests'
+  if (cost === undefined) return counted ? 1 : 0
+  if (typeof cost === 'number') return counted ? cost : 0
+  return cost[policy.name] ?? (counted ? 1 : 0)
+}
+
+export function expectCost(cost: unknown, policies: readonly Policy[]): void {
+  if (cost === undefined) return
+  if (typeof cost !== 'object' || cost === null) {
+    expectInteger('cost', cost, 0, MOST)
+    return
+  }
+  if (Array.isArray(cost)) throw new TypeError(expected('cost', 'a number or a record by policy name', cost))
+  expectOnly(
+    'cost',
+    cost,
+    policies.map(({ name }) => name),
+  )
+  for (const [name, units] of Object.entries(cost))
+    if (units !== undefined) expectInteger(`cost.${name}`, units, 0, MOST)
+}

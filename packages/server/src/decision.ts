@@ -1,0 +1,72 @@
+/** What one policy said of a call. In the order of configuration. */
+export interface Limit<Name extends string = string> {
+  readonly policy: Name
+  readonly quota: number
+  readonly windowSeconds?: number
+  readonly unit: string
+  /** Units this call takes from the policy. */
+  readonly cost: number
+  /** Units left after the decision; never negative. */
+  readonly available: number
+  /** Whole seconds within which no more than `available` units can be used; of a policy that refused, its wait. */
+  readonly effectiveWindowSeconds?: number
+  /** The same in milliseconds, never more than the whole seconds. */
+  readonly effectiveWindowMs?: number
+  /** Tells apart the buckets of a policy that counts per scope. */
+  readonly partitionKey?: Uint8Array
+  /** False when this policy refused the call. */
+  readonly allowed: boolean
+}
+
+/** Who answered. `none`: nobody could. */
+export type Source = 'store' | 'none'
+
+interface Common {
+  readonly source: Source
+}
+
+/** The call fits every policy and has been charged to each. */
+export interface Admitted<Name extends string = string> extends Common {
+  readonly outcome: 'admitted'
+  readonly allowed: true
+  readonly limits: readonly Limit<Name>[]
+}
+
+/** The call does not fit now; nothing was charged anywhere. */
+export interface Refused<Name extends string = string> extends Common {
+  readonly outcome: 'refused'
+  readonly allowed: false
+  readonly limits: readonly Limit<Name>[]
+  readonly violated: readonly Name[]
+  /** Exact and fractional: after this long, with no other traffic, the call fits. */
+  readonly retryAfterSeconds: number
+}
+
+/** The cost is above the quota: this call never fits. */
+export interface Impossible<Name extends string = string> extends Common {
+  readonly outcome: 'impossible'
+  readonly allowed: false
+  readonly violated: readonly Name[]
+}
+
+/** The store did not answer and the limiter is closed then. */
+export interface Unavailable extends Common {
+  readonly outcome: 'unavailable'
+  readonly allowed: false
+  readonly retryAfterSeconds: number
+}
+
+/** The store did not answer and the limiter is open then: nothing was checked. */
+export interface Unchecked extends Common {
+  readonly outcome: 'unchecked'
+  readonly allowed: true
+  readonly limits: readonly []
+}
+
+/** The answer to `consume` and `peek`: a union told apart by `outcome`. */
+export type Decision<Name extends string = string> =
+  | Admitted<Name>
+  | Refused<Name>
+  | Impossible<Name>
+  | Unavailable
+  | Unchecked

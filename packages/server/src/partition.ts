@@ -1,0 +1,60 @@
+import { show } from './expect.js'
+import type { Policy } from './policy.js'
+
+/** Who shares a quota: a text for the kind `client`, or a record with one text for each kind counted. */
+export type Partition<Kind extends string = string> = string extends Kind
+  ? string | Readonly<Record<string, string>>
+  : ([Kind] extends ['client'] ? string : never) | { readonly [K in Kind]: string }
+
+/** The same, where a value may be missing: what an adapter's `partition` function may return. */
+export type PartitionInput<Kind extends string = string> = string extends Kind
+  ? string | undefined | Readonly<Record<string, string | undefined>>
+  : ([Kind] extends ['client'] ? string | undefined : never) | { readonly [K in Kind]: string | undefined }
+
+/** A call that cannot be counted because it does not say for whom, or names a kind that nothing counts. */
+export class PartitionError extends TypeError {
+  override readonly name = 'PartitionError' as const
+  /** The policy that cannot count. Absent when a kind is not counted by any policy. */
+  readonly policy?: string
+  /** The kind of partition that is missing or unknown. */
+  readonly kind: string
+
+  constructor(message: string, kind: string, policy?: string) {
+    super(message)
+    this.kind = kind
+    if (policy !== undefined) this.policy = policy
+  }
+}
+
+/** The value of each kind, or an error that names the policy and the kind. */
+export function valuesOf(partition: unknown, policies: readonly Policy[]): Readonly<Record<string, string>> {
+  const record = typeof partition === 'string' ? { client: partition } : partition
+  if (typeof record !== 'object' || record === null) throw missing('client', policies, partition)
+  for (const kind of Object.keys(record))
+    if (!policies.some((policy) => policy.by === kind))
+      throw new PartitionError(
+        `No policy counts partitions of kind ${show(kind)}; the policies count ${kindsOf(policies).map(show).join(', ')}`,
+        kind,
+      )
+  for (const policy of policies) {
+    const value = Object.hasOwn(record, policy.by)
+      ? (record as Record<string, unknown>)[policy.by]
+      : undefined
+    if (typeof value !== 'string' || value === '') throw missing(policy.by, policies, value)
+  }
+  return record as Record<string, string>
+}
+
+export function kindsOf(policies: readonly Policy[]): readonly string[] {
+  return [...new Set(policies.map((policy) => policy.by))]
+}
+
+function missing(kind: string, policies: readonly Policy[], got: unknown): PartitionError {
+  const policy = policies.find(({ by }) => by === kind) ?? policies[0]
+  const by = policy?.by ?? kind
+  return new PartitionError(
+    `Policy "${policy?.name}" counts by ${show(by)}: expected partition.${by} to be a text that is not empty, got ${show(got)}`,
+    by,
+    policy?.name,
+  )
+}
