@@ -1,0 +1,56 @@
+-- What is stored under one key: the buckets of one partition (in one scope), one fixed-size entry each.
+-- An entry is: id of the policy (6 bytes), instant from which it says nothing (7), instant of its level (7),
+-- level in ticks (7), ticks per unit when it was written (7). Instants are microseconds.
+local ENTRY = 34
+local FORMAT = '>I6I7I7I7I7'
+
+-- The record under a key, '' where there is none. A value of another type or length is no record: the second
+-- result says so. Any other error is the server's and is raised.
+local function read_record(key)
+  local value = redis.pcall('GET', key)
+  if not value then
+    return '', false
+  end
+  if type(value) == 'table' then
+    if not value.err:find('WRONGTYPE', 1, true) then
+      redis.call('GET', key)
+    end
+    return '', true
+  end
+  if #value % ENTRY ~= 0 then
+    return '', true
+  end
+  return value, false
+end
+
+-- Where the entry of a policy begins in a record, or nil.
+local function find_entry(record, id)
+  for at = 1, #record, ENTRY do
+    if struct.unpack('>I6', record, at) == id then
+      return at
+    end
+  end
+  return nil
+end
+
+-- Writes a record without the entries that say nothing any more, to live as long as the last one says something;
+-- a record with none is deleted. (A record in which a wrong type stood is overwritten.)
+local function write_record(key, record, now)
+  local last, at = now, 1
+  while at <= #record do
+    local _, until_us = struct.unpack('>I6I7', record, at)
+    if until_us <= now then
+      record = record:sub(1, at - 1) .. record:sub(at + ENTRY)
+    else
+      if until_us > last then
+        last = until_us
+      end
+      at = at + ENTRY
+    end
+  end
+  if last == now then
+    redis.call('DEL', key)
+  else
+    redis.call('SET', key, record, 'PX', math.ceil((last - now) / 1000))
+  end
+end

@@ -1,0 +1,93 @@
+import { expected, expectInteger, expectObject, expectOneOf, expectOnly } from '../expect.js'
+import type { Store, StoreEvent } from '../store.js'
+import { createBatch } from './batch.js'
+import type { RedisClient } from './client.js'
+import { type Connection, openOwn, openShared } from './connection.js'
+import { createScript } from './script.js'
+import * as shipped from './scripts.js'
+
+export interface RedisStoreOptions {
+  /** What every key begins with; the version of the encoding follows it. @default 'rl' */
+  readonly prefix?: string
+  /** How long a decision may take, in ms, before the limiter goes on without Redis. @default 50 */
+  readonly timeoutMs?: number
+  /**
+   * `own`: a duplicate of the client, set so that a call is charged at most once and never after its deadline.
+   * `shared`: the client itself, whose queues and retries then apply. @default 'own'
+   */
+  readonly connection?: 'own' | 'shared'
+  /** Hashes identities, so that they cannot be read from the keys. @default false */
+  readonly hashPartitions?: boolean
+}
+
+/** The scripts, and arguments that go with every call of them. */
+export interface Scripts {
+  readonly consume: string
+  readonly reset: string
+  /** Arguments appended to each call. */
+  readonly extra?: () => readonly string[]
+}
+
+const PREFIX = /^[a-zA-Z0-9_.:/-]{1,64}$/
+
+/**
+ * Buckets in Redis, decided by a script: atomic, in one round trip, by Redis's own clock.
+ * @param client a client of ioredis 5 or 6; connected or not, it is left as it is
+ * @throws TypeError or RangeError naming the option, the value and the rule
+ */
+export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): Store {
+  return createRedisStore(client, options, shipped)
+}
+
+/** The same with other scripts: tests swap the clock. */
+export function createRedisStore(client: RedisClient, options: RedisStoreOptions, scripts: Scripts): Store {
+  expectClient(client)
+  expectObject('the options of redisStore', options)
+  expectOnly('redisStore', options, ['prefix', 'timeoutMs', 'connection', 'hashPartitions'])
+  const { prefix = 'rl', timeoutMs = 50, connection: kind = 'own', hashPartitions = false } = options
+  if (typeof prefix !== 'string' || !PREFIX.test(prefix))
+    throw new TypeError(expected('prefix', `1 to 64 characters matching ${PREFIX.source}`, prefix))
+  expectInteger('timeoutMs', timeoutMs, 1, 60_000)
+  expectOneOf('connection', kind, ['own', 'shared'])
+  expectOneOf('hashPartitions', hashPartitions, [true, false])
+
+  let report: (event: StoreEvent) => void = () => {}
+  const batch = createBatch(
+    () => connection,
+    {
+      consume: createScript(scripts.consume, scripts.extra),
+      reset: createScript(scripts.reset, scripts.extra),
+    },
+    { prefix, hashPartitions },
+  )
+  const open = kind === 'own' ? openOwn : openShared
+  const connection: Connection = open(client, {
+    ready: () => batch.ready(),
+    report: (event) => report(event),
+  })
+
+  return {
+    name: 'redis',
+    timeoutMs,
+    run: (ops, deadlineMs) => Promise.all(ops.map((op) => batch.add(op, deadlineMs))),
+    observe: (listener) => {
+      report = listener
+    },
+    async close() {
+      batch.close()
+      connection.close()
+    },
+  }
+}
+
+function expectClient(client: unknown): asserts client is RedisClient {
+  const { evalsha, duplicate, isCluster } = (typeof client === 'object' && client !== null ? client : {}) as {
+    evalsha?: unknown
+    duplicate?: unknown
+    isCluster?: unknown
+  }
+  if (isCluster === true)
+    throw new TypeError('redisStore does not take a Cluster yet: give it a client of one Redis server')
+  if (typeof evalsha !== 'function' || typeof duplicate !== 'function')
+    throw new TypeError(expected('client', 'a Redis client of ioredis, such as new Redis(url)', client))
+}

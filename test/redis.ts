@@ -1,0 +1,91 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer, connect } from 'node:net'
+import { Redis } from 'ioredis'
+import { Redis as Redis6 } from 'ioredis6'
+
+/** A redis-server of a test's own, on a free port of this machine, with nothing on disk. */
+export interface TestRedis {
+  readonly port: number
+  /** A plain client for the test to look into the server; closed by `stop`. */
+  client(version?: 5 | 6): Redis
+  signal(name: 'SIGSTOP' | 'SIGCONT' | 'SIGKILL'): void
+  /** Starts the server again, empty, on the same port. */
+  restart(): Promise<void>
+  stop(): Promise<void>
+}
+
+export async function startRedis(...options: string[]): Promise<TestRedis> {
+  const port = await freePort()
+  const clients: Redis[] = []
+  let server = await launch(port, options)
+  return {
+    port,
+    client(version = 5) {
+      const Client = version === 5 ? Redis : (Redis6 as unknown as typeof Redis)
+      const client = new Client({ port, host: '127.0.0.1', retryStrategy: () => 50 })
+      client.on('error', () => {})
+      clients.push(client)
+      return client
+    },
+    signal: (name) => {
+      server.kill(name)
+    },
+    async restart() {
+      await ended(server)
+      server = await launch(port, options)
+    },
+    async stop() {
+      for (const client of clients) client.disconnect()
+      server.kill('SIGCONT')
+      server.kill('SIGKILL')
+      await ended(server)
+    },
+  }
+}
+
+async function launch(port: number, options: readonly string[]): Promise<ChildProcess> {
+  const quiet = ['--save', '', '--appendonly', 'no', '--loglevel', 'warning']
+  const server = spawn('redis-server', ['--port', String(port), '--bind', '127.0.0.1', ...quiet, ...options], {
+    stdio: 'ignore',
+  })
+  const failed = once(server, 'error').then(([error]) => {
+    throw new Error(`redis-server could not be started; \`npm test\` installs it. ${error}`)
+  })
+  await Promise.race([failed, answers(port)])
+  return server
+}
+
+async function ended(server: ChildProcess): Promise<void> {
+  if (server.exitCode === null && server.signalCode === null) await once(server, 'exit')
+}
+
+/** Waits until the server answers a PING. */
+async function answers(port: number): Promise<void> {
+  for (let attempt = 0; attempt < 500; attempt += 1) {
+    if (await pings(port)) return
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+  throw new Error(`redis-server on port ${port} does not answer`)
+}
+
+function pings(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write('PING\r\n'))
+    socket.once('data', (data) => {
+      socket.destroy()
+      resolve(data.toString().startsWith('+PONG'))
+    })
+    socket.once('error', () => resolve(false))
+  })
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  return address.port
+}
