@@ -1,9 +1,10 @@
 --[[
   Decides checks one after another, each for itself. A check asks several policies, of one or of several partitions;
-  if all of them have what it needs, and it is to be charged, all are charged, else none is. A refusal writes nothing.
+  if all of them have what it needs, and it is to be charged, all are charged, else none is. A refusal writes nothing,
+  but for a bucket kept under other numbers, which from then on counts by the new ones.
 
   KEYS  the records that the checks ask, in the order of the checks; a key may come again
-  ARGV  1                first argument of the first check
+  ARGV  1, 2             number of checks, first argument of the first
         then per policy  id, ticks per unit, ticks per microsecond, capacity in ticks
         then per check   '1' to charge or '0' to look, number of records,
           per record     number of policies,
@@ -18,6 +19,7 @@
 local now = now_us()
 local reply = { now }
 local healed = {}
+local other = {}
 local asked = 0
 
 -- Reads one record and the levels of its policies. Returns the record, whether all needs fit, the next argument.
@@ -28,12 +30,13 @@ local function look(key, arg)
     local policy, need = ARGV[arg + 1] + 0, ARGV[arg + 2] + 0
     local capacity = ARGV[policy + 3] + 0
     local at = find_entry(record, ARGV[policy] + 0)
-    local level, unbelievable = 0, damaged
+    local level, unbelievable, others = 0, damaged, false
     if at then
-      level, unbelievable = bucket_level(record, at, now, ARGV[policy + 1] + 0, ARGV[policy + 2] + 0, capacity)
+      level, unbelievable, others = bucket_level(record, at, now, ARGV[policy + 1] + 0, ARGV[policy + 2] + 0, capacity)
     end
     asked = asked + 1
     reply[asked + 1] = level
+    other[asked] = others
     if unbelievable then
       healed[#healed + 1] = asked
     end
@@ -45,15 +48,16 @@ local function look(key, arg)
   return record, fits, arg + 1
 end
 
--- Adds what a check needs to a record and writes it. `nth` counts the policies asked so far.
-local function charge(key, record, arg, nth)
+-- Writes a record with what a check takes from its policies: all that it needs, or nothing. `nth` counts the
+-- policies asked before.
+local function write(key, record, arg, nth, takes)
   local changed = false
   for _ = 1, ARGV[arg] do
-    local policy, need = ARGV[arg + 1] + 0, ARGV[arg + 2] + 0
+    local policy, taken = ARGV[arg + 1] + 0, takes and ARGV[arg + 2] + 0 or 0
     nth = nth + 1
-    if need > 0 then
+    if taken > 0 or other[nth] then
       local id = ARGV[policy] + 0
-      local entry = bucket_entry(id, now, reply[nth + 1] + need, ARGV[policy + 1], ARGV[policy + 2])
+      local entry = bucket_entry(id, now, reply[nth + 1] + taken, ARGV[policy + 1], ARGV[policy + 2])
       local at = find_entry(record, id)
       record = at and record:sub(1, at - 1) .. entry .. record:sub(at + ENTRY) or record .. entry
       changed = true
@@ -66,8 +70,8 @@ local function charge(key, record, arg, nth)
   return arg + 1, nth
 end
 
-local arg, key = ARGV[1] + 0, 0
-while ARGV[arg] do
+local arg, key = ARGV[2] + 0, 0
+for _ = 1, ARGV[1] do
   local records = ARGV[arg + 1] + 0
   local first, before, fits, found = arg + 2, asked, true, {}
   local wanted = ARGV[arg] == '1'
@@ -77,10 +81,10 @@ while ARGV[arg] do
     found[i], fit, arg = look(KEYS[key + i], arg)
     fits = fits and fit
   end
-  if wanted and fits then
+  if wanted then
     local from, nth = first, before
     for i = 1, records do
-      from, nth = charge(KEYS[key + i], found[i], from, nth)
+      from, nth = write(KEYS[key + i], found[i], from, nth, fits)
     end
   end
   key = key + records

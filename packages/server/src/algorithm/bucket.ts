@@ -14,19 +14,28 @@ export interface BucketState {
 /** Debts never exceed the capacity by more than the capacity, however a state came about. */
 const MOST_CAPACITIES = 2
 
-/** Ticks in use now. A state written under other numbers keeps the units that were in use. */
+/**
+ * Ticks in use now. A state written under other numbers keeps the units that were in use, and counts by its own
+ * numbers until it is written again.
+ */
 export function levelAt(state: BucketState | undefined, nowUs: number, policy: TokenBucketPolicy): number {
   if (state === undefined || state.untilUs <= nowUs) return 0
-  const { unit, rate } = policy.ticks
   const { untilUs, atUs, used } = state
   // A state from the future (the clock was set back) counts as written now.
   const elapsed = nowUs > atUs ? nowUs - atUs : 0
   const span = untilUs - atUs
-  const level =
-    state.unit === unit && span === Math.ceil(used / rate)
-      ? used - elapsed * rate
-      : Math.ceil(((used * (span - elapsed)) / span / state.unit) * unit)
-  return Math.min(Math.max(level, 0), MOST_CAPACITIES * policy.capacity * unit)
+  const level = hasNumbersOf(state, policy)
+    ? used - elapsed * policy.ticks.rate
+    : Math.ceil(((used * (span - elapsed)) / span / state.unit) * policy.ticks.unit)
+  return Math.min(Math.max(level, 0), MOST_CAPACITIES * policy.capacity * policy.ticks.unit)
+}
+
+/** Whether a state was written under the numbers that the policy has now. */
+export function hasNumbersOf(
+  { untilUs, atUs, used, unit }: BucketState,
+  { ticks }: TokenBucketPolicy,
+): boolean {
+  return unit === ticks.unit && untilUs - atUs === Math.ceil(used / ticks.rate)
 }
 
 /** The state of a bucket with `used` ticks in use now. */

@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from '@ratepact/contract'
-import { type BucketState, fits, levelAt, stateOf } from '../algorithm/bucket.js'
+import { fits, hasNumbersOf, levelAt, stateOf } from '../algorithm/bucket.js'
 import { expectInteger, expectObject, expectOnly } from '../expect.js'
 import type { Charge, Op, Reply, Store, StoreEvent } from '../store.js'
 import { createShelf } from './shelf.js'
@@ -35,13 +35,18 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       for (const key of keys) shelf.delete(key)
       return { admitted: true, levels: [], healed: [] }
     }
-    const levels = op.charges.map(({ policy }, i) => levelAt(shelf.get(keys[i] as string), nowUs, policy))
+    const states = keys.map((key) => shelf.get(key))
+    const levels = op.charges.map(({ policy }, i) => levelAt(states[i], nowUs, policy))
     const admitted = op.charges.every(({ policy, cost }, i) => fits(levels[i] as number, cost, policy))
-    if (admitted && op.kind === 'consume')
-      op.charges.forEach((charge, i) => {
-        if (charge.cost > 0)
-          shelf.set(keys[i] as string, charged(charge, levels[i] as number, nowUs), charge, nowUs)
-      })
+    if (op.kind === 'consume')
+      for (const [i, charge] of op.charges.entries()) {
+        const { policy, cost } = charge
+        const state = states[i]
+        const taken = admitted ? cost * policy.ticks.unit : 0
+        // Like the script in Redis: a bucket kept under other numbers counts by the new ones from now on.
+        if (taken > 0 || (state !== undefined && state.untilUs > nowUs && !hasNumbersOf(state, policy)))
+          shelf.set(keys[i] as string, stateOf((levels[i] as number) + taken, nowUs, policy), charge, nowUs)
+      }
     return { admitted, levels, healed: [] }
   }
 
@@ -53,10 +58,6 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     },
     close: async () => shelf.clear(),
   }
-}
-
-function charged({ policy, cost }: Charge, level: number, nowUs: number): BucketState {
-  return stateOf(level + cost * policy.ticks.unit, nowUs, policy)
 }
 
 /** One text per bucket. Lengths go before what callers choose, so that no two buckets share a key. */

@@ -18,6 +18,8 @@ interface Spot {
   readonly index: number
 }
 
+/** Where the table of policies begins among the arguments, and how long its rows are. */
+const FIRST_ROW = 3
 const ROW = 4
 
 /** Which entry of a record is a policy's: 48 bits of a hash of its name and algorithm. */
@@ -43,12 +45,12 @@ export function packChecks(ops: readonly Op[], options: KeyOptions): Call {
     }
     asked.push([...records.values()].flat())
   }
-  const args = [String(2 + table.length), ...table, ...checks]
+  const args = [String(ops.length), String(FIRST_ROW + table.length), ...table, ...checks]
 
   function rowOf(policy: Policy): number {
     const known = rows.get(policy)
     if (known !== undefined) return known
-    const row = 2 + rows.size * ROW
+    const row = FIRST_ROW + rows.size * ROW
     rows.set(policy, row)
     const { unit, rate } = policy.ticks
     table.push(String(policyId(policy)), String(unit), String(rate), String(policy.capacity * unit))

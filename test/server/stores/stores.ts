@@ -1,0 +1,74 @@
+import type { Store } from '@ratepact/server'
+import { memoryStore } from '@ratepact/server'
+// The script assembler and the constructor that takes other scripts are not for users: only the clock is swapped here.
+import { assemble } from '../../../packages/server/lua.js'
+import { createRedisStore } from '../../../packages/server/src/redis/store.js'
+import { startRedis, type TestRedis } from '../../redis.js'
+
+/** A store under test, on a clock that the test moves. */
+export interface StoreUnderTest {
+  readonly store: Store
+  /** Moves the store's clock, forwards or backwards. */
+  advance(ms: number): void
+}
+
+export interface Bench {
+  readonly name: string
+  open(): StoreUnderTest
+  start(): Promise<void>
+  stop(): Promise<void>
+}
+
+const CLOCK = 'local function now_us() return ARGV[#ARGV] + 0 end\n'
+/** A wall-clock instant, in µs, of today's size: what is exact here is exact in production. */
+const START_US = 1_796_000_000_000_000
+
+function memoryBench(): Bench {
+  return {
+    name: 'memory',
+    open() {
+      let nowMs = 0
+      return {
+        store: memoryStore({ clock: { now: () => nowMs } }),
+        advance: (ms) => {
+          nowMs += ms
+        },
+      }
+    },
+    start: async () => {},
+    stop: async () => {},
+  }
+}
+
+function redisBench(version: 5 | 6): Bench {
+  let redis: TestRedis
+  let stores = 0
+  return {
+    name: `Redis through ioredis ${version}`,
+    open() {
+      let nowUs = START_US
+      const scripts = {
+        consume: assemble('consume', { 'includes/now': CLOCK }),
+        reset: assemble('reset', { 'includes/now': CLOCK }),
+        extra: () => [String(nowUs)],
+      }
+      stores += 1
+      return {
+        store: createRedisStore(
+          redis.client(version),
+          { prefix: `test${stores}:`, timeoutMs: 20_000 },
+          scripts,
+        ),
+        advance: (ms) => {
+          nowUs += Math.round(ms * 1000)
+        },
+      }
+    },
+    start: async () => {
+      redis = await startRedis()
+    },
+    stop: () => redis.stop(),
+  }
+}
+
+export const benches: readonly Bench[] = [memoryBench(), redisBench(5), redisBench(6)]
