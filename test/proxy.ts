@@ -1,0 +1,62 @@
+import { once } from 'node:events'
+import { connect, createServer, type Socket } from 'node:net'
+
+/** A TCP proxy between a client and a server on this machine, through which a test does harm. */
+export interface TestProxy {
+  readonly port: number
+  /** What happens to bytes from the server: they pass, are held back, or cut the connection instead of passing. */
+  replies(fate: 'pass' | 'hold' | 'cut'): void
+  /** Settles when the client has next written something that has been passed on. */
+  written(): Promise<void>
+  /** Cuts every connection. */
+  cut(): void
+  stop(): Promise<void>
+}
+
+export async function startProxy(target: number): Promise<TestProxy> {
+  let fate: 'pass' | 'hold' | 'cut' = 'pass'
+  const sockets = new Set<Socket>()
+  let waiting: (() => void)[] = []
+  const server = createServer((client) => {
+    const upstream = connect(target, '127.0.0.1')
+    for (const socket of [client, upstream]) {
+      sockets.add(socket)
+      socket.on('error', () => {})
+      socket.on('close', () => {
+        sockets.delete(socket)
+        client.destroy()
+        upstream.destroy()
+      })
+    }
+    client.on('data', (bytes) => {
+      upstream.write(bytes)
+      for (const tell of waiting.splice(0)) tell()
+    })
+    upstream.on('data', (bytes) => {
+      if (fate === 'pass') client.write(bytes)
+      if (fate === 'cut') client.destroy()
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  return {
+    port: address.port,
+    replies: (next) => {
+      fate = next
+    },
+    written: () =>
+      new Promise((resolve) => {
+        waiting = [...waiting, resolve]
+      }),
+    cut: () => {
+      for (const socket of sockets) socket.destroy()
+    },
+    async stop() {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+}
