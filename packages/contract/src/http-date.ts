@@ -31,12 +31,8 @@ export function parseHttpDate(text: string, now: Date = new Date()): number | un
 }
 
 function instant(parts: Record<string, string | undefined>, year: number): number | undefined {
-  const [day, hour, minute, second] = [parts.day, parts.hour, parts.minute, parts.second].map(Number) as [
-    number,
-    number,
-    number,
-    number,
-  ]
+  const part = (name: string) => Number(parts[name])
+  const [day, hour, minute, second] = [part('day'), part('hour'), part('minute'), part('second')] as const
   if (hour > 23 || minute > 59 || second > 60) return undefined
   const monthIndex = months.indexOf(parts.month ?? '')
   // Date.UTC takes the years 0 to 99 for 1900 to 1999; setUTCFullYear does not.

@@ -3,9 +3,12 @@ import { keepOneOfEach, type Placed } from './duplicate.js'
 import type { FieldValue } from './field-value.js'
 import { checkWindowMs, hintKeys, readInstances, readWindowMs } from './hint.js'
 import type { FieldResult, ServiceLimit } from './limits.js'
-import { type FieldItem, readList, type WrittenItem, writeList } from './structured-field.js'
+import { type FieldItem, type Parameter, readList, type WrittenItem, writeList } from './structured-field.js'
 
-/** Which draft's parameter names to write: 11 (`r`, `t`), 12 (`a`, `w`, `c`; provisional) or both at once. */
+/**
+ * Which draft's parameter names to write: 11 (`r`, `t`), 12 (`a`, `w`, `c`) or both at once. The names
+ * of 12 are provisional: they are those of the text that draft 12 is made from.
+ */
 export type Draft = 11 | 12 | 'dual'
 
 /** How to write the `RateLimit` field. */
@@ -94,10 +97,13 @@ function limitItem(where: string, limit: ServiceLimit, drafts: readonly Names[])
     checkWindowMs(`${where}.effectiveWindowMs`, value, window),
   )
   const instances = optional(limit.instances, whole('instances', 1))
-  const numbers = drafts.flatMap((names) => {
-    const costs = names.cost === undefined ? [] : [[names.cost, cost] as const]
-    return [[names.available, available] as const, [names.window, window] as const, ...costs]
-  })
-  const hints = [[hintKeys.effectiveWindowMs, windowMs] as const, [hintKeys.instances, instances] as const]
-  return [policy, [...numbers, ['pk', bytes], ...hints]]
+  const numbers = drafts.flatMap((names): Parameter[] => [
+    [names.available, available],
+    [names.window, window],
+    [names.cost, cost],
+  ])
+  return [
+    policy,
+    [...numbers, ['pk', bytes], [hintKeys.effectiveWindowMs, windowMs], [hintKeys.instances, instances]],
+  ]
 }

@@ -82,21 +82,22 @@ export function readList(value: FieldValue): FieldList {
   }
 }
 
-/** What an Item can be written from; a parameter that is undefined is left out. Values are checked before. */
-export type WrittenItem = readonly [
-  name: string,
-  parameters: readonly (readonly [
-    key: string,
-    value: number | string | Uint8Array<ArrayBuffer> | undefined,
-  ])[],
+/** A parameter to write, its value checked before. Without a key or a value it is left out. */
+export type Parameter = readonly [
+  key: string | undefined,
+  value: number | string | Uint8Array<ArrayBuffer> | undefined,
 ]
+
+export type WrittenItem = readonly [name: string, parameters: readonly Parameter[]]
 
 /** Writes a List of Items, none of which may be missing: the empty List has no form on the wire. */
 export function writeList(items: readonly WrittenItem[]): string {
   return serializeList(
     items.map(([name, parameters]) => {
       const given = new Map<string, BareItem>()
-      for (const [key, value] of parameters) if (value !== undefined) given.set(key, value)
+      for (const [key, value] of parameters) {
+        if (key !== undefined && value !== undefined) given.set(key, value)
+      }
       return [name, given]
     }),
   )
