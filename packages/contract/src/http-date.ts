@@ -38,6 +38,6 @@ function instant(parts: Record<string, string | undefined>, year: number): numbe
   // Date.UTC takes the years 0 to 99 for 1900 to 1999; setUTCFullYear does not.
   const date = new Date(0)
   date.setUTCFullYear(year, monthIndex, day)
-  if (date.getUTCMonth() !== monthIndex || date.getUTCDate() !== day) return undefined
+  if (date.getUTCDate() !== day) return undefined
   return date.setUTCHours(hour, minute, second)
 }
