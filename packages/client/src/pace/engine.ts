@@ -1,138 +1,221 @@
-import type { Clock, QuotaPolicy, ServiceLimit } from '@ratepact/contract'
+import type { Clock, QuotaPolicy } from '@ratepact/contract'
+import { Gate } from './gate.js'
+import { KnownLimits } from './known-limits.js'
+import type { Limit, Reading, Surroundings } from './limit.js'
 import type { Answer, Flight, KnownLimit, Pace } from './pace.js'
+import { RoundTrip } from './round-trip.js'
+import { type Route, Routes } from './routes.js'
+import { type Statement, statements } from './statements.js'
 
 /** What the engine is made from: where time and chance come from, and what is known before the first answer. */
 export interface PaceOptions {
   readonly clock: Pick<Clock, 'now'>
   /** A number from 0 up to, not including, 1. */
   readonly random: () => number
-  /** Policies known beforehand; each starts full. */
+  /** Policies known beforehand; each starts full and holds every route. */
   readonly policies?: readonly QuotaPolicy[]
   /** How long a stated wait is believed before one call asks again, in milliseconds. Default 600 000. */
   readonly maxBlockMs?: number
 }
 
-interface Level {
-  readonly policy: string
-  readonly quota: number
-  readonly windowMs: number
-  readonly ratePerMs: number
-  units: number
-  atMs: number
+const defaultMaxBlockMs = 600_000
+/** How long others wait for a call that is finding out something; then one more may try. */
+const probePatienceMs = 5000
+
+/** Makes the pacing engine of one partition. */
+export function createPace(options: PaceOptions): Pace {
+  return new Engine(options)
 }
 
-const hintlessMs = 1000
+interface Open {
+  readonly route: Route
+  readonly limits: Limit[]
+}
 
-/** Paces the calls of one partition. First version: every limit is taken for a bucket that refills steadily. */
-export function createPace(options: PaceOptions): Pace {
-  const { clock } = options
-  const levels = new Map<string, Level>()
-  const open = new Set<Flight>()
-  let answers = 0
-  let refusals = 0
-  let blockedUntilMs = Number.NEGATIVE_INFINITY
+/** A limit with what one answer says of it. */
+interface Told {
+  readonly statement: Statement
+  readonly limit: Limit
+}
 
-  function learn(policy: QuotaPolicy, available: number): void {
-    const windowMs = (policy.windowSeconds ?? 60) * 1000
-    const ratePerMs =
-      policy.ratePerSecond !== undefined ? policy.ratePerSecond / 1000 : policy.quota / windowMs
-    const units = Math.min(policy.quota, available)
-    levels.set(policy.policy, {
-      policy: policy.policy,
-      quota: policy.quota,
-      windowMs,
-      ratePerMs,
-      units,
-      atMs: clock.now(),
-    })
+class Engine implements Pace {
+  readonly #clock: Pick<Clock, 'now'>
+  readonly #around: Surroundings
+  readonly #known: KnownLimits
+  readonly #routes = new Routes()
+  readonly #open = new Map<Flight, Open>()
+  /** Closed by refusals that name no limit, while none is known. */
+  readonly #gate: Gate
+  #anyAnswer = false
+  #anyPartitionKey = false
+  #lastSendMs: number = Number.NEGATIVE_INFINITY
+
+  constructor(options: PaceOptions) {
+    const { clock, random, policies = [], maxBlockMs = defaultMaxBlockMs } = options
+    this.#clock = clock
+    this.#around = { roundTrip: new RoundTrip(), random, maxBlockMs }
+    this.#known = new KnownLimits(this.#around, policies, clock.now())
+    this.#gate = new Gate(this.#around)
   }
 
-  function roll(level: Level, now: number): void {
-    level.units = Math.min(level.quota, level.units + level.ratePerMs * (now - level.atMs))
-    level.atMs = now
-  }
-
-  function correct(limit: ServiceLimit, answer: Answer): void {
-    const level = levels.get(limit.policy)
-    const inFlight = open.size
-    if (level === undefined) {
-      const stated = answer.policies.find((policy) => policy.policy === limit.policy)
-      if (stated !== undefined && stated.unit === 'requests') learn(stated, limit.available - inFlight)
-      return
+  next(route: string, cost: number, queued: number): number {
+    const now = this.#clock.now()
+    const known = this.#routes.get(route)
+    const units = sane(cost)
+    let atMs = Math.max(now, this.#gate.nextMs(now), this.#probeMs(known, now))
+    for (const limit of this.#known.holding(known?.keys)) {
+      atMs = Math.max(atMs, limit.gate.nextMs(now), limit.nextMs(now, units, queued))
     }
-    roll(level, clock.now())
-    level.units = Math.max(level.units, Math.min(level.quota, limit.available) - inFlight)
-    if (answer.outcome === 'refused' && limit.available === 0) level.units = Math.min(level.units, 0.5)
+    if (Number.isNaN(atMs)) throw new Error('Expected the next instant to be a number, got NaN')
+    return atMs
   }
 
-  for (const policy of options.policies ?? []) learn(policy, policy.quota)
+  send(route: string, cost: number): Flight {
+    const flight: Flight = { route, cost: sane(cost), sentAtMs: this.#clock.now() }
+    const used = this.#routes.use(route)
+    const limits = [...this.#known.holding(used.keys)]
+    used.open += 1
+    this.#lastSendMs = flight.sentAtMs
+    this.#open.set(flight, { route: used, limits })
+    this.#gate.sent(flight)
+    for (const limit of limits) limit.sent(flight)
+    return flight
+  }
 
+  answered(flight: Flight, answer: Answer): void {
+    const open = this.#close(flight)
+    if (open === undefined) return
+    const now = this.#clock.now()
+    this.#around.roundTrip.note(now - flight.sentAtMs)
+    this.#anyAnswer = true
+    open.route.answered = true
+    const told = statements(answer).map((statement) => ({
+      statement,
+      limit: this.#known.learn(statement, now),
+    }))
+    for (const { limit } of told) this.#adopt(limit, flight, open)
+    const refused = answer.outcome === 'refused'
+    const refusing = refused ? this.#refusing(answer, told, open) : []
+    for (const limit of open.limits) {
+      const statement = told.find((one) => one.limit === limit)?.statement
+      limit.answered(flight, now, reading(statement, refused, refusing.includes(limit)))
+    }
+    this.#setRoute(open.route, told, refused)
+    if (refused) this.#closeGates(flight, now, answer, open, refusing, told)
+    else for (const gate of [this.#gate, ...open.limits.map((limit) => limit.gate)]) gate.accepted(flight)
+  }
+
+  lost(flight: Flight): void {
+    const open = this.#close(flight)
+    if (open === undefined) return
+    const now = this.#clock.now()
+    this.#gate.lost(flight)
+    for (const limit of open.limits) limit.lost(flight, now)
+  }
+
+  limits(route?: string): readonly KnownLimit[] {
+    const now = this.#clock.now()
+    const some = route === undefined ? this.#known.all() : this.#known.holding(this.#routes.get(route)?.keys)
+    return [...some].map((limit) => limit.known(now))
+  }
+
+  idle(): boolean {
+    const now = this.#clock.now()
+    if (this.#open.size > 0 || !this.#gate.isOpen(now)) return false
+    for (const limit of this.#known.all()) if (!limit.isFresh(now)) return false
+    return true
+  }
+
+  /** Where nothing is known that would hold a route, one call finds out while the others wait. */
+  #probeMs(route: Route | undefined, now: number): number {
+    if (!this.#anyAnswer) {
+      const free = this.#known.anyGiven || this.#open.size === 0
+      return free ? now : Math.max(now, this.#lastSendMs + probePatienceMs)
+    }
+    // A service that keeps routes apart may hold this one too; one that does not has said all there is to know.
+    if (!this.#anyPartitionKey || route === undefined || route.answered || route.open === 0) return now
+    return Math.max(now, this.#lastSendMs + probePatienceMs)
+  }
+
+  #close(flight: Flight): Open | undefined {
+    const open = this.#open.get(flight)
+    if (open === undefined) return undefined
+    this.#open.delete(flight)
+    open.route.open -= 1
+    return open
+  }
+
+  /** Books with a limit the calls that were sent before it was known to hold them, the answered one among them. */
+  #adopt(limit: Limit, flight: Flight, answered: Open): void {
+    if (answered.limits.includes(limit)) return
+    const unbooked: [Flight, Open][] = [[flight, answered]]
+    for (const entry of this.#open) {
+      const [, open] = entry
+      const held =
+        open.route === answered.route || (limit.partitionKey === undefined && open.route.keys === undefined)
+      if (held && !open.limits.includes(limit)) unbooked.push(entry)
+    }
+    unbooked.sort(([a], [b]) => a.sentAtMs - b.sentAtMs)
+    for (const [sent, open] of unbooked) {
+      open.limits.push(limit)
+      limit.sent(sent)
+    }
+  }
+
+  /** The limits that refused: those named, else those with nothing left, else all stated, else all that hold the route. */
+  #refusing(answer: Answer, told: readonly Told[], open: Open): readonly Limit[] {
+    const stated = told.map(({ limit }) => limit)
+    const named = (answer.violated ?? []).slice(0, 32)
+    const violated = [...stated, ...open.limits].filter((limit) => named.includes(limit.policy))
+    if (violated.length > 0) return [...new Set(violated)]
+    const empty = told.filter(({ statement }) => statement.limit?.available === 0).map(({ limit }) => limit)
+    if (empty.length > 0) return empty
+    return stated.length > 0 ? stated : open.limits
+  }
+
+  #closeGates(
+    flight: Flight,
+    now: number,
+    answer: Answer,
+    open: Open,
+    refusing: readonly Limit[],
+    told: readonly Told[],
+  ): void {
+    if (refusing.length === 0) this.#gate.refused(flight, now, answer.retryAfterMs)
+    else this.#gate.lost(flight)
+    for (const limit of open.limits) {
+      const stated = told.find((one) => one.limit === limit)?.statement.limit
+      if (refusing.includes(limit)) limit.gate.refused(flight, now, answer.retryAfterMs ?? emptyForMs(stated))
+      else limit.gate.lost(flight)
+    }
+  }
+
+  /** What a refusal states is added, because it may come from one layer of several; else the newest statement is all. */
+  #setRoute(route: Route, told: readonly Told[], refused: boolean): void {
+    if (told.length === 0) return
+    const keys = told.map(({ statement }) => statement.key)
+    if (told.some(({ statement }) => statement.partitionKey !== undefined)) this.#anyPartitionKey = true
+    route.keys = refused ? [...new Set([...keys, ...(route.keys ?? [])])].slice(0, 64) : keys
+  }
+}
+
+function sane(cost: number): number {
+  return cost >= 0 && cost < Number.POSITIVE_INFINITY ? cost : 1
+}
+
+function reading(statement: Statement | undefined, refused: boolean, refusedHere: boolean): Reading {
+  const { limit, policy } = statement ?? {}
   return {
-    next(_route: string, cost: number): number {
-      const now = clock.now()
-      if (answers === 0 && levels.size === 0) return open.size === 0 ? now : Number.POSITIVE_INFINITY
-      if (blockedUntilMs > now) return blockedUntilMs
-      if (refusals > 0 && open.size > 0) return Number.POSITIVE_INFINITY
-      let at = now
-      for (const level of levels.values()) {
-        roll(level, now)
-        const missing = Math.min(cost, level.quota) - level.units
-        if (missing > 1e-9)
-          at = Math.max(at, now + Math.min(missing / level.ratePerMs, options.maxBlockMs ?? 600_000))
-      }
-      return at
-    },
-    send(route: string, cost: number): Flight {
-      const flight: Flight = { route, cost, sentAtMs: clock.now() }
-      open.add(flight)
-      for (const level of levels.values()) {
-        roll(level, flight.sentAtMs)
-        level.units -= cost
-      }
-      return flight
-    },
-    answered(flight: Flight, answer: Answer): void {
-      if (!open.delete(flight)) return
-      answers += 1
-      for (const limit of answer.limits) correct(limit, answer)
-      if (answer.outcome === 'accepted') {
-        refusals = 0
-        return
-      }
-      refusals += 1
-      const floor = answer.retryAfterMs === undefined ? hintlessMs : 100
-      const wait = Math.max(
-        answer.retryAfterMs ?? 0,
-        Math.min(30_000, floor * 2 ** Math.min(refusals - 1, 20)),
-      )
-      blockedUntilMs = Math.max(blockedUntilMs, clock.now() + Math.min(wait, options.maxBlockMs ?? 600_000))
-    },
-    lost(flight: Flight): void {
-      open.delete(flight)
-    },
-    limits(): readonly KnownLimit[] {
-      const now = clock.now()
-      return [...levels.values()].map((level) => {
-        roll(level, now)
-        const waitMs = Math.max(0, blockedUntilMs - now, (1 - level.units) / level.ratePerMs)
-        return {
-          policy: level.policy,
-          unit: 'requests',
-          quota: level.quota,
-          windowSeconds: level.windowMs / 1000,
-          available: Math.max(0, Math.floor(level.units)),
-          waitSeconds: waitMs / 1000,
-        }
-      })
-    },
-    idle(): boolean {
-      const now = clock.now()
-      if (open.size > 0 || blockedUntilMs > now) return false
-      for (const level of levels.values()) {
-        roll(level, now)
-        if (level.units < level.quota) return false
-      }
-      return true
-    },
+    ...(limit === undefined ? {} : { limit }),
+    ...(policy === undefined ? {} : { policy }),
+    refused,
+    refusedHere,
   }
+}
+
+/** The wait that an exhausted limit states, if it states one. */
+function emptyForMs(limit: Told['statement']['limit']): number | undefined {
+  if (limit === undefined || limit.available > 0) return undefined
+  const ms = limit.effectiveWindowMs ?? (limit.effectiveWindowSeconds ?? 0) * 1000
+  return ms > 0 ? ms : undefined
 }

@@ -1,0 +1,81 @@
+import type { QuotaPolicy } from '@ratepact/contract'
+import { Gate } from './gate.js'
+import type { Limit, LimitKind, Surroundings } from './limit.js'
+import { limitKey } from './limit-key.js'
+import { PacedLimit } from './paced-limit.js'
+import { RecentMap } from './recent-map.js'
+import { SignalLimit } from './signal-limit.js'
+import { SlotsLimit } from './slots-limit.js'
+import type { Statement } from './statements.js'
+
+const mostLimits = 1000
+
+/** The limits of one partition, by name and partition key. */
+export class KnownLimits {
+  readonly #around: Surroundings
+  readonly #given = new Map<string, Limit>()
+  readonly #shared = new Map<string, Limit>()
+  readonly #all: RecentMap<Limit>
+
+  constructor(around: Surroundings, given: readonly QuotaPolicy[], nowMs: number) {
+    this.#around = around
+    this.#all = new RecentMap(mostLimits, (key) => this.#shared.delete(key))
+    for (const policy of given) {
+      const key = limitKey(policy.policy, policy.partitionKey)
+      const names = { key, policyName: policy.policy, partitionKey: policy.partitionKey, policy }
+      this.#given.set(key, this.learn(names, nowMs))
+    }
+  }
+
+  /** The limit of a statement, made or made anew if need be, with its policy taken in. */
+  learn(statement: Statement, nowMs: number): Limit {
+    const { key, policy } = statement
+    const before = this.#all.get(key) ?? this.#given.get(key)
+    const kind = policy === undefined ? (before?.kind ?? 'paced') : kindOf(policy)
+    const limit = before?.kind === kind ? before : this.#make(kind, statement, nowMs)
+    if (policy !== undefined) limit.state(policy)
+    this.#all.set(key, limit)
+    if (statement.partitionKey === undefined) this.#shared.set(key, limit)
+    if (this.#given.has(key)) this.#given.set(key, limit)
+    return limit
+  }
+
+  /**
+   * What holds calls of a route: the limits last stated on it, on a route without statements those without a
+   * partition key; and always those that were given beforehand.
+   */
+  holding(keys: readonly string[] | undefined): readonly Limit[] {
+    const held: Limit[] = []
+    if (keys === undefined) held.push(...this.#shared.values())
+    else for (const key of keys) push(held, this.#all.get(key))
+    for (const limit of this.#given.values()) if (!held.includes(limit)) held.push(limit)
+    return held
+  }
+
+  all(): Iterable<Limit> {
+    return this.#all.values()
+  }
+
+  /** Some policies were given beforehand. */
+  get anyGiven(): boolean {
+    return this.#given.size > 0
+  }
+
+  #make(kind: LimitKind, statement: Statement, nowMs: number): Limit {
+    const { policyName, partitionKey } = statement
+    const gate = new Gate(this.#around)
+    if (kind === 'slots') return new SlotsLimit(policyName, partitionKey, gate)
+    if (kind === 'signal') return new SignalLimit(policyName, partitionKey, gate, this.#around)
+    return new PacedLimit(policyName, partitionKey, gate, this.#around, nowMs)
+  }
+}
+
+function kindOf(policy: QuotaPolicy): LimitKind {
+  if (policy.unit === 'concurrent-requests') return 'slots'
+  const requests = policy.unit === 'requests' || policy.unit === 'request'
+  return requests && policy.quota > 0 ? 'paced' : 'signal'
+}
+
+function push(limits: Limit[], limit: Limit | undefined): void {
+  if (limit !== undefined) limits.push(limit)
+}
