@@ -13,6 +13,8 @@ export type {
 } from './decision.js'
 export type { FailureReason, LimiterEvent } from './events.js'
 export { StoreError } from './failure/store-error.js'
+export type { Addressed } from './http/address.js'
+export { clientAddress } from './http/address.js'
 export type { ConsumeOptions, Limiter, LimiterOptions, OnStoreFailure } from './limiter.js'
 export { createLimiter } from './limiter.js'
 export type { MemoryStoreOptions } from './memory/store.js'

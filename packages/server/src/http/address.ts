@@ -1,0 +1,42 @@
+import ipaddr from 'ipaddr.js'
+
+/** What is looked at of a request: the address that the framework found, else the socket's own. */
+export interface Addressed {
+  /** What the framework takes for the client's address, having judged proxies as it was told to. */
+  readonly ip?: string | undefined
+  readonly socket?: { readonly remoteAddress?: string | undefined } | null | undefined
+}
+
+/** Longer than any address with zone, brackets and port; more is not looked at. */
+const LONGEST = 100
+const BRACKETED = /^\[([^\]]*)\](?::\d{1,5})?$/
+const WITH_PORT = /^(\d[\d.]*):\d{1,5}$/
+
+/**
+ * The address that a client is counted by: IPv4 as it is, also where it came inside IPv6 (`::ffff:…`,
+ * `64:ff9b::…`); IPv6 by its /64, which is what one subscriber gets. Ports, brackets and zones are left out.
+ * Proxies are the framework's business: it alone knows whom to trust, and no header is read here.
+ *
+ * @returns undefined where there is no address: a socket that is gone or local, a text that is not one.
+ * @example clientAddress(req) // '203.0.113.7' or '2001:db8:1:2::/64'
+ */
+export function clientAddress(request: Addressed): string | undefined {
+  const given = request.ip ?? request.socket?.remoteAddress
+  if (typeof given !== 'string' || given.length > LONGEST) return undefined
+  if (ipaddr.IPv4.isValidFourPartDecimal(given)) return given
+  const text = withoutPort(given)
+  if (ipaddr.IPv4.isValidFourPartDecimal(text)) return text
+  const [address = ''] = text.split('%', 1)
+  return ipaddr.IPv6.isValid(address) ? networkOf(ipaddr.IPv6.parse(address)) : undefined
+}
+
+function withoutPort(text: string): string {
+  return BRACKETED.exec(text)?.[1] ?? WITH_PORT.exec(text)?.[1] ?? text
+}
+
+function networkOf(address: ipaddr.IPv6): string {
+  const range = address.range()
+  if (range === 'ipv4Mapped' || range === 'rfc6052')
+    return new ipaddr.IPv4(address.toByteArray().slice(12)).toString()
+  return `${new ipaddr.IPv6([...address.parts.slice(0, 4), 0, 0, 0, 0]).toRFC5952String()}/64`
+}
