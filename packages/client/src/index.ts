@@ -1,1 +1,11 @@
-export {}
+export type { Clock, QuotaPolicy } from '@ratepact/contract'
+export type { Backoff, ExponentialBackoffOptions } from './backoff.js'
+export { exponentialBackoff } from './backoff.js'
+export type { RateLimitFacts, RateLimitReason } from './errors.js'
+export { RateLimitError } from './errors.js'
+export type { ClientEvent, EventPlace } from './events.js'
+export type { RatepactFetch, RatepactInit } from './fetch.js'
+export { createFetch } from './fetch.js'
+export type { CallOptions, ClientOptions, RetryOptions } from './options.js'
+export type { KnownLimit } from './pace/pace.js'
+export type { FetchInput, OutgoingRequest } from './target.js'

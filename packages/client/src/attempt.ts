@@ -1,0 +1,69 @@
+import type { Clock } from '@ratepact/contract'
+
+/** What may end an attempt before its answer. */
+export interface AttemptLimits {
+  readonly clock: Clock
+  readonly signal?: AbortSignal | undefined
+  /** Milliseconds until the head of the answer must be there; infinite = no such limit. */
+  readonly timeoutMs: number
+  /** What the attempt ends with when the time is over. */
+  readonly timeoutReason: () => unknown
+}
+
+/** An answer, and the means to stop its body. */
+export interface Attempted {
+  readonly response: Response
+  readonly controller?: AbortController
+}
+
+/**
+ * Sends once. The caller's signal is not handed on: the platform would leave a listener on it. Each
+ * attempt has a controller of its own, and rejects with the signal's reason even if `send` ignores it.
+ */
+export async function attempt(
+  send: (signal?: AbortSignal) => Promise<Response>,
+  limits: AttemptLimits,
+): Promise<Attempted> {
+  const { signal, timeoutMs } = limits
+  if (signal === undefined && timeoutMs === Number.POSITIVE_INFINITY) return { response: await send() }
+  signal?.throwIfAborted()
+  const controller = new AbortController()
+  const watch = watchFor(limits, controller)
+  try {
+    const sent = send(controller.signal)
+    // Whoever aborts gets an answer at once; a response that comes all the same is not left open.
+    const discard = (response: Response): void => {
+      if (controller.signal.aborted) response.body?.cancel().catch(() => {})
+    }
+    sent.then(discard, () => {})
+    return { response: await Promise.race([sent, watch.stopped]), controller }
+  } finally {
+    watch.end()
+  }
+}
+
+function watchFor(
+  { clock, signal, timeoutMs, timeoutReason }: AttemptLimits,
+  controller: AbortController,
+): { stopped: Promise<never>; end: () => void } {
+  let abort = (): void => {}
+  let timer: unknown
+  const stopped = new Promise<never>((_, reject) => {
+    const stop = (reason: unknown): void => {
+      controller.abort(reason)
+      reject(reason)
+    }
+    abort = () => stop(signal?.reason)
+    signal?.addEventListener('abort', abort, { once: true })
+    if (timeoutMs < Number.POSITIVE_INFINITY) {
+      timer = clock.setTimeout(() => stop(timeoutReason()), Math.max(0, timeoutMs))
+    }
+  })
+  return {
+    stopped,
+    end(): void {
+      signal?.removeEventListener('abort', abort)
+      if (timeoutMs < Number.POSITIVE_INFINITY) clock.clearTimeout(timer)
+    },
+  }
+}

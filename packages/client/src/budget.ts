@@ -1,0 +1,39 @@
+import type { Clock } from '@ratepact/contract'
+
+/** How long one call may still wait. Waits add up over its attempts; the time in flight is not waiting. */
+export class Budget {
+  readonly #clock: Clock
+  readonly #endMs: number
+  #waitLeftMs: number
+
+  constructor(clock: Clock, maxWaitMs: number, totalTimeoutMs: number) {
+    this.#clock = clock
+    this.#waitLeftMs = maxWaitMs
+    this.#endMs = clock.now() + totalTimeoutMs
+  }
+
+  /** Until the whole call is over; infinite without a total timeout. */
+  get totalLeftMs(): number {
+    return this.#endMs - this.#clock.now()
+  }
+
+  /** How long a wait that starts now may last. */
+  get leftMs(): number {
+    return Math.min(this.#waitLeftMs, this.totalLeftMs)
+  }
+
+  /** Which of the two bounds such a wait. */
+  get bound(): 'max-wait' | 'deadline' {
+    return this.totalLeftMs < this.#waitLeftMs ? 'deadline' : 'max-wait'
+  }
+
+  /** Runs a wait and takes the time that it took off what is left. */
+  async spend<T>(wait: () => T | Promise<T>): Promise<T> {
+    const startMs = this.#clock.now()
+    try {
+      return await wait()
+    } finally {
+      this.#waitLeftMs -= this.#clock.now() - startMs
+    }
+  }
+}

@@ -1,0 +1,43 @@
+/** How a refused option is told: its name, the rule, and what was given. */
+export function expected(name: string, rule: string, value: unknown): string {
+  return `Expected ${name} to be ${rule}, got ${shown(value)}`
+}
+
+/** A number within bounds, or the default where none was given. */
+export function checkNumber(name: string, value: unknown, least: number, most: number, unit = ''): number {
+  if (typeof value === 'number' && value >= least && value <= most) return value
+  throw misfit(name, `a number${unit} from ${least} to ${most}`, value)
+}
+
+export function checkWhole(name: string, value: unknown, least: number, most: number): number {
+  if (Number.isInteger(value) && (value as number) >= least && (value as number) <= most)
+    return value as number
+  throw misfit(name, `a whole number from ${least} to ${most}`, value)
+}
+
+export function checkFunction<T>(name: string, value: T): T {
+  if (typeof value === 'function') return value
+  throw misfit(name, 'a function', value)
+}
+
+/** An object with no other members than those named: a misspelt option must not pass unnoticed. */
+export function checkMembers(name: string, value: unknown, members: readonly string[]): void {
+  if (typeof value !== 'object' || value === null) throw misfit(name, 'an object', value)
+  for (const member of Object.keys(value)) {
+    if (!members.includes(member)) {
+      throw new TypeError(`Expected ${name} to have only ${members.join(', ')}, got ${member}`)
+    }
+  }
+}
+
+function misfit(name: string, rule: string, value: unknown): Error {
+  const message = expected(name, rule, value)
+  return typeof value === 'number' ? new RangeError(message) : new TypeError(message)
+}
+
+function shown(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value.slice(0, 80))
+  if (typeof value === 'function') return 'a function'
+  if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'an array' : 'an object'
+  return String(value)
+}

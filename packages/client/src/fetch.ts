@@ -1,0 +1,128 @@
+import { outgoing } from './body.js'
+import { Call } from './call.js'
+import { expected } from './check.js'
+import { closedError } from './errors.js'
+import { type Leftovers, leftovers } from './follow.js'
+import {
+  type CallOptions,
+  type ClientOptions,
+  readCallOptions,
+  readOptions,
+  type Settings,
+} from './options.js'
+import type { KnownLimit } from './pace/pace.js'
+import { Partitions } from './partitions.js'
+import { type FetchInput, isRequest, readTarget, type Target } from './target.js'
+
+/** What fetch takes as its second argument, and what a paced call may say about itself. */
+export interface RatepactInit extends RequestInit {
+  /** Never handed to the underlying fetch. */
+  rateLimit?: CallOptions | undefined
+}
+
+/** A fetch that keeps to the limits of whom it calls. */
+export interface RatepactFetch {
+  /**
+   * Does what fetch does, once the limits allow it. A 429 is retried; one that cannot be recovered within
+   * the limits given is returned.
+   *
+   * @throws RateLimitError when the call would wait for too long, or behind too many others.
+   */
+  (input: FetchInput, init?: RatepactInit): Promise<Response>
+  /** What is known now of the limits that such a call meets. */
+  limits(input: FetchInput, init?: RatepactInit): readonly KnownLimit[]
+  /** Ends every wait with a RateLimitError, and refuses further calls. Calls in flight end as they would. */
+  close(): void
+}
+
+/**
+ * Makes a fetch that paces its calls by the limits that servers state, and retries refusals.
+ *
+ * @example
+ * const api = createFetch({ maxWaitSeconds: 30 })
+ * const response = await api('https://api.example.com/orders')
+ *
+ * @throws TypeError or RangeError for an option that makes no sense.
+ */
+export function createFetch(options: ClientOptions = {}): RatepactFetch {
+  const client = new Client(readOptions(options))
+  const paced = (input: FetchInput, init?: RatepactInit): Promise<Response> => client.call(input, init ?? {})
+  return Object.assign(paced, {
+    limits: (input: FetchInput, init?: RatepactInit) => client.limits(input, init ?? {}),
+    close: () => client.close(),
+  })
+}
+
+/** What a client holds: its partitions, and the order in which calls arrive. */
+class Client {
+  readonly #settings: Settings
+  readonly #partitions: Partitions
+  readonly #leftovers: Leftovers = leftovers()
+  readonly #closing = new AbortController()
+  #arrivals = 0
+
+  constructor(settings: Settings) {
+    this.#settings = settings
+    this.#partitions = new Partitions(settings)
+  }
+
+  async call(input: FetchInput, init: RatepactInit): Promise<Response> {
+    this.#closing.signal.throwIfAborted()
+    const settings = this.#settings
+    const target = readTarget(input, init)
+    const call = readCallOptions(init.rateLimit, settings)
+    const ready = outgoing(input, init)
+    if (target === undefined) {
+      const plain = ready.next(true)
+      return this.#send(plain.input, plain.init)
+    }
+    const { origin } = target.location
+    this.#arrivals += 1
+    return new Call({
+      ...call,
+      ...{ settings, origin, outgoing: ready, method: target.method, arrival: this.#arrivals },
+      partition: this.#partitions.open(this.#key(target), origin),
+      route: this.#route(target),
+      signal: signalOf(input, init),
+      closing: this.#closing.signal,
+      leftovers: this.#leftovers,
+      send: (...args) => this.#send(...args),
+    }).run()
+  }
+
+  limits(input: FetchInput, init: RatepactInit): readonly KnownLimit[] {
+    const target = readTarget(input, init)
+    if (target === undefined) return []
+    return this.#partitions.find(this.#key(target))?.pace.limits(this.#route(target)) ?? []
+  }
+
+  close(): void {
+    this.#closing.abort(closedError())
+    for (const partition of this.#partitions.values()) partition.queue.close()
+  }
+
+  #send(input: FetchInput, init: RequestInit): Promise<Response> {
+    const { fetch } = this.#settings
+    return fetch === undefined ? globalThis.fetch(input, init) : fetch(input, init)
+  }
+
+  #key(target: Target): string {
+    return text('partition', this.#settings.partition(target))
+  }
+
+  #route(target: Target): string {
+    return text('route', this.#settings.route(target))
+  }
+}
+
+/** The caller's own functions may return anything. */
+function text(name: string, value: unknown): string {
+  if (typeof value === 'string') return value
+  throw new TypeError(expected(`the result of ${name}`, 'a string', value))
+}
+
+/** As fetch has it: the one in init, where null means none, else that of the Request. */
+function signalOf(input: FetchInput, init: RequestInit): AbortSignal | undefined {
+  const signal = init.signal === undefined && isRequest(input) ? input.signal : init.signal
+  return signal ?? undefined
+}

@@ -1,0 +1,197 @@
+import { type Clock, type QuotaPolicy, systemClock } from '@ratepact/contract'
+import { type Backoff, exponentialBackoff } from './backoff.js'
+import { checkFunction, checkMembers, checkNumber, checkWhole, expected } from './check.js'
+import type { ClientEvent } from './events.js'
+import { defaultPartition } from './partition.js'
+import { defaultRoute } from './route.js'
+import type { OutgoingRequest, Target } from './target.js'
+
+/** Which answers are worth sending a call again. */
+export interface RetryOptions {
+  /**
+   * Statuses after which a call is sent again. 429 says that nothing was done, so it holds for every method.
+   * @default [429]
+   */
+  readonly statuses?: readonly number[] | undefined
+  /**
+   * Methods sent again on any status but 429, which does not say whether something was done.
+   * @default ['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE'], those which may be repeated
+   */
+  readonly methods?: readonly string[] | undefined
+}
+
+/** How a client behaves. Everything has a default. */
+export interface ClientOptions {
+  /** What sends a request. @default globalThis.fetch, looked up at each call */
+  // biome-ignore lint/suspicious/noExplicitAny: every implementation of fetch has its own types for these
+  readonly fetch?: ((input: any, init?: any) => Promise<Response>) | undefined
+  /** Who shares a quota: calls with equal strings are paced together. @default origin and credential */
+  readonly partition?: ((request: OutgoingRequest) => string) | undefined
+  /** What is called, where limits differ by it. @default method and path, identifiers folded */
+  readonly route?: ((request: OutgoingRequest) => string) | undefined
+  /** Policies known beforehand, for every partition; without any the first answer is waited for. @default none */
+  readonly policies?: readonly QuotaPolicy[] | undefined
+  /** The longest that one call waits in all, for its turn and between attempts, in seconds. @default 60 */
+  readonly maxWaitSeconds?: number | undefined
+  /** How many calls may wait in one partition. @default 1000 */
+  readonly maxQueue?: number | undefined
+  /** How often one call is sent at most. @default 3 */
+  readonly maxAttempts?: number | undefined
+  /** The longest from a call to the head of its answer, in seconds. @default none */
+  readonly totalTimeoutSeconds?: number | undefined
+  /** The longest from one sending to the head of its answer, in seconds. @default none */
+  readonly attemptTimeoutSeconds?: number | undefined
+  readonly retry?: RetryOptions | undefined
+  /** Waits after refusals that do not say how long. @default exponentialBackoff() */
+  readonly backoff?: Backoff | undefined
+  /** @default the machine's own */
+  readonly clock?: Clock | undefined
+  /** A number from 0 up to, not including, 1. @default Math.random */
+  readonly random?: (() => number) | undefined
+  /** Is told what happens inside. What it throws is ignored. */
+  readonly onEvent?: ((event: ClientEvent) => unknown) | undefined
+}
+
+/** Options once checked, times in milliseconds. */
+export interface Settings {
+  readonly fetch: ClientOptions['fetch']
+  readonly partition: (target: Target) => string
+  readonly route: (target: Target) => string
+  readonly policies: readonly QuotaPolicy[]
+  readonly maxWaitMs: number
+  readonly maxQueue: number
+  readonly maxAttempts: number
+  readonly totalTimeoutMs: number
+  readonly attemptTimeoutMs: number
+  readonly statuses: ReadonlySet<number>
+  readonly methods: ReadonlySet<string>
+  readonly backoff: Backoff
+  readonly clock: Clock
+  readonly random: () => number
+  readonly onEvent: ClientOptions['onEvent']
+}
+
+/** What one call may say in `init.rateLimit`. */
+export interface CallOptions {
+  /** Quota units that the call takes. @default 1 */
+  readonly cost?: number | undefined
+  /** Who goes first when calls wait: the higher. @default 0 */
+  readonly priority?: number | undefined
+  /** @default that of the client */
+  readonly maxWaitSeconds?: number | undefined
+}
+
+const defaults = {
+  maxWaitSeconds: 60,
+  maxQueue: 1000,
+  maxAttempts: 3,
+  statuses: [429],
+  methods: ['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE'],
+  cost: 1,
+  priority: 0,
+} as const
+
+const optionNames = [
+  ...['fetch', 'partition', 'route', 'policies', 'maxWaitSeconds', 'maxQueue', 'maxAttempts'],
+  ...['totalTimeoutSeconds', 'attemptTimeoutSeconds', 'retry', 'backoff', 'clock', 'random', 'onEvent'],
+]
+
+/** The longest wait that can be asked for: a year. */
+const mostWaitSeconds = 31_536_000
+/** Timeouts are single timers, and no timer is longer. */
+const mostTimeoutSeconds = 2_147_483
+const mostCost = 999_999_999_999_999
+
+/** @throws TypeError or RangeError that names the option, the rule and what was given. */
+export function readOptions(options: ClientOptions): Settings {
+  checkMembers('options', options, optionNames)
+  const given = <T>(name: keyof ClientOptions, fallback: T): T =>
+    options[name] === undefined ? fallback : checkFunction(name, options[name] as T)
+  return {
+    fetch: given('fetch', undefined as ClientOptions['fetch']),
+    partition: given('partition', defaultPartition),
+    route: given('route', defaultRoute),
+    policies: readPolicies(options.policies),
+    maxWaitMs: readMaxWaitMs('maxWaitSeconds', options.maxWaitSeconds, defaults.maxWaitSeconds * 1000),
+    maxQueue: checkWhole('maxQueue', options.maxQueue ?? defaults.maxQueue, 0, 10_000_000),
+    maxAttempts: checkWhole('maxAttempts', options.maxAttempts ?? defaults.maxAttempts, 1, 1000),
+    totalTimeoutMs: readTimeoutMs('totalTimeoutSeconds', options.totalTimeoutSeconds),
+    attemptTimeoutMs: readTimeoutMs('attemptTimeoutSeconds', options.attemptTimeoutSeconds),
+    ...readRetry(options.retry),
+    backoff: readBackoff(options.backoff),
+    clock: readClock(options.clock),
+    random: given('random', Math.random),
+    onEvent: given('onEvent', undefined as ClientOptions['onEvent']),
+  }
+}
+
+/** What a call says about itself, completed from the client's settings. */
+export function readCallOptions(
+  options: CallOptions | undefined,
+  settings: Settings,
+): { cost: number; priority: number; maxWaitMs: number } {
+  const { cost, priority, maxWaitMs } = { ...defaults, maxWaitMs: settings.maxWaitMs }
+  if (options === undefined) return { cost, priority, maxWaitMs }
+  checkMembers('rateLimit', options, ['cost', 'priority', 'maxWaitSeconds'])
+  return {
+    cost: checkWhole('rateLimit.cost', options.cost ?? cost, 0, mostCost),
+    priority: checkNumber('rateLimit.priority', options.priority ?? priority, -1000, 1000),
+    maxWaitMs: readMaxWaitMs('rateLimit.maxWaitSeconds', options.maxWaitSeconds, maxWaitMs),
+  }
+}
+
+function readMaxWaitMs(name: string, seconds: number | undefined, defaultMs: number): number {
+  if (seconds === undefined) return defaultMs
+  return checkNumber(name, seconds, 0, mostWaitSeconds, ' of seconds') * 1000
+}
+
+function readTimeoutMs(name: string, seconds: number | undefined): number {
+  if (seconds === undefined) return Number.POSITIVE_INFINITY
+  return checkNumber(name, seconds, 0.001, mostTimeoutSeconds, ' of seconds') * 1000
+}
+
+function readRetry(retry: RetryOptions | undefined): Pick<Settings, 'statuses' | 'methods'> {
+  if (retry !== undefined) checkMembers('retry', retry, ['statuses', 'methods'])
+  const statuses = readList('retry.statuses', retry?.statuses ?? defaults.statuses, (name, status) =>
+    checkWhole(name, status, 400, 599),
+  )
+  const methods = readList('retry.methods', retry?.methods ?? defaults.methods, readMethod)
+  return { statuses: new Set(statuses), methods: new Set(methods) }
+}
+
+function readMethod(name: string, method: unknown): string {
+  if (typeof method === 'string' && /^[A-Za-z-]+$/.test(method)) return method.toUpperCase()
+  throw new TypeError(expected(name, 'the name of a method', method))
+}
+
+function readList<T>(name: string, list: readonly unknown[], check: (name: string, each: unknown) => T): T[] {
+  if (!Array.isArray(list)) throw new TypeError(expected(name, 'an array', list))
+  return list.map((each, index) => check(`${name}[${index}]`, each))
+}
+
+function readPolicies(policies: readonly QuotaPolicy[] | undefined): readonly QuotaPolicy[] {
+  return readList('policies', policies ?? [], (name, policy) => {
+    if (typeof policy !== 'object' || policy === null)
+      throw new TypeError(expected(name, 'an object', policy))
+    const { policy: policyName, quota, windowSeconds, unit } = policy as Partial<QuotaPolicy>
+    if (typeof policyName !== 'string')
+      throw new TypeError(expected(`${name}.policy`, 'a string', policyName))
+    checkWhole(`${name}.quota`, quota, 0, mostCost)
+    if (windowSeconds !== undefined) checkWhole(`${name}.windowSeconds`, windowSeconds, 1, mostCost)
+    return { ...(policy as QuotaPolicy), unit: unit ?? 'requests' }
+  })
+}
+
+function readBackoff(backoff: Backoff | undefined): Backoff {
+  if (backoff === undefined) return exponentialBackoff()
+  checkFunction('backoff.delaySeconds', (backoff as Partial<Backoff> | null)?.delaySeconds)
+  return backoff
+}
+
+function readClock(clock: Clock | undefined): Clock {
+  if (clock === undefined) return systemClock
+  for (const name of ['now', 'setTimeout', 'clearTimeout'] as const) {
+    checkFunction(`clock.${name}`, (clock as Partial<Clock> | null)?.[name])
+  }
+  return clock
+}

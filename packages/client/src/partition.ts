@@ -1,0 +1,32 @@
+import type { Clock } from '@ratepact/contract'
+import type { Pace } from './pace/pace.js'
+import { Queue } from './queue.js'
+import { Streak } from './streak.js'
+import type { Target } from './target.js'
+
+/**
+ * The partition of a call by default: its origin and its credential, since those are what servers count
+ * by. Kept in memory only; whatever is shown of a partition has a number in the credential's place.
+ */
+export function defaultPartition({ headers, location }: Target): string {
+  const credentials = [headers.get('authorization') ?? '', headers.get('x-api-key') ?? '']
+  // No field value and no origin can hold a line break, so different credentials never look the same.
+  return [location.origin, ...credentials].join('\n')
+}
+
+/** All that is known of one partition, and who waits for it. */
+export class Partition {
+  /** How it is shown: an origin and a number. */
+  readonly label: string
+  readonly pace: Pace
+  readonly queue: Queue
+  readonly streak: Streak = new Streak()
+  /** Calls that are under way, from their first claim to their last answer. */
+  busy = 0
+
+  constructor(label: string, pace: Pace, clock: Clock, maxQueue: number) {
+    this.label = label
+    this.pace = pace
+    this.queue = new Queue(pace, clock, maxQueue)
+  }
+}

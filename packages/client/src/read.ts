@@ -1,0 +1,107 @@
+import {
+  type FieldResult,
+  parseRateLimit,
+  parseRateLimitPolicy,
+  parseRetryAfter,
+  parseRetryAfterMs,
+  type QuotaPolicy,
+  type ServiceLimit,
+} from '@ratepact/contract'
+
+/** What an answer says about limits. */
+export interface Reading {
+  /** Whether it tells of the origin that was called, and not of one that a redirect led to. */
+  readonly own: boolean
+  readonly limits: readonly ServiceLimit[]
+  readonly policies: readonly QuotaPolicy[]
+  /** How long the answer, if it is a refusal, asks to be left alone, counted from its arrival. */
+  readonly hintMs?: number
+  /** Fields that were malformed, for people who look for the reason. */
+  readonly ignored: readonly { readonly field: string; readonly reason: string }[]
+}
+
+/** More members than any server states; what comes in such numbers is garbage, and is not kept. */
+const mostMembers = 100
+
+/**
+ * Reads an answer by the contract. An answer out of a cache tells of the past (draft-11 section 7.3), a
+ * redirect or an opaque answer of nothing. One from another origin tells of another quota: how long to
+ * stay away holds for this call, but nothing is learnt from it.
+ */
+export function readAnswer(response: Response, origin: string): Reading {
+  const { headers, status } = response
+  const own = isFrom(response, origin)
+  if (status < 200 || (status >= 300 && status < 400) || isCached(headers)) {
+    return { own, limits: [], policies: [], ignored: [] }
+  }
+  const ignored: { field: string; reason: string }[] = []
+  const limits = own ? read('RateLimit', headers, parseRateLimit, ignored) : []
+  const policies = own ? read('RateLimit-Policy', headers, parseRateLimitPolicy, ignored) : []
+  const hintMs = readHintMs(headers, limits, policies)
+  return hintMs === undefined
+    ? { own, limits, policies, ignored }
+    : { own, limits, policies, hintMs, ignored }
+}
+
+function isFrom({ redirected, url }: Response, origin: string): boolean {
+  return !redirected || url === '' || new URL(url).origin === origin
+}
+
+/** A positive age means that a cache answered. No number, no age. */
+function isCached(headers: Headers): boolean {
+  const age = headers.get('age')
+  return age !== null && /^\d+$/.test(age.trim()) && Number(age) > 0
+}
+
+function read<T>(
+  field: string,
+  headers: Headers,
+  parse: (value: string | null) => FieldResult<T>,
+  ignored: { field: string; reason: string }[],
+): readonly T[] {
+  const result = parse(headers.get(field))
+  if (result.status === 'ignored') ignored.push({ field, reason: result.reason })
+  if (result.status !== 'ok') return []
+  for (const { index, reason } of result.dropped) ignored.push({ field, reason: `item ${index}: ${reason}` })
+  if (result.items.length <= mostMembers) return result.items
+  ignored.push({ field, reason: `Expected at most ${mostMembers} items, got ${result.items.length}` })
+  return []
+}
+
+/**
+ * `Retry-After` comes first (draft-11 section 7). A server that also states milliseconds in both of our
+ * hints means the same instant more exactly. Without it the exhausted limits say when they give more.
+ */
+function readHintMs(
+  headers: Headers,
+  limits: readonly ServiceLimit[],
+  policies: readonly QuotaPolicy[],
+): number | undefined {
+  const seconds = parseRetryAfter(headers.get('retry-after'), dateOf(headers))
+  if (seconds === undefined) return windowMs(limits, policies)
+  const exactMs = parseRetryAfterMs(headers.get('retry-after-ms'))
+  const hinted = limits.some((limit) => limit.effectiveWindowMs !== undefined)
+  if (hinted && exactMs !== undefined && exactMs <= seconds * 1000) return exactMs
+  return seconds * 1000
+}
+
+function dateOf(headers: Headers): { date?: string } {
+  const date = headers.get('date')
+  return date === null ? {} : { date }
+}
+
+/** The longest time after which an exhausted limit gives more; its whole window where no time is stated. */
+function windowMs(limits: readonly ServiceLimit[], policies: readonly QuotaPolicy[]): number | undefined {
+  const waits = limits.filter((limit) => limit.available === 0).map((limit) => untilMoreMs(limit, policies))
+  const known = waits.filter((wait) => wait !== undefined)
+  return known.length === 0 ? undefined : Math.max(...known)
+}
+
+function untilMoreMs(limit: ServiceLimit, policies: readonly QuotaPolicy[]): number | undefined {
+  if (limit.effectiveWindowMs !== undefined) return limit.effectiveWindowMs
+  const stated = limit.effectiveWindowSeconds
+  const policy = policies.find((each) => each.policy === limit.policy)
+  const window = policy?.unit === 'requests' ? policy.windowSeconds : undefined
+  const seconds = stated === undefined || stated === 0 ? window : stated
+  return seconds === undefined ? undefined : seconds * 1000
+}

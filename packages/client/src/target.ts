@@ -1,0 +1,59 @@
+/** What a call is about, as `partition` and `route` functions see it: a `Request` without its body. */
+export interface OutgoingRequest {
+  /** The absolute URL. */
+  readonly url: string
+  readonly method: string
+  readonly headers: Headers
+}
+
+/** What fetch takes. */
+export type FetchInput = Parameters<typeof globalThis.fetch>[0]
+
+/** Whether the input is a Request, of whichever implementation. */
+export function isRequest(input: FetchInput): input is Request {
+  return typeof input === 'object' && 'url' in input && 'headers' in input
+}
+
+/** A call's target, read without touching its body. */
+export class Target implements OutgoingRequest {
+  readonly location: URL
+  readonly method: string
+  readonly #given: RequestInit['headers']
+  #headers: Headers | undefined
+
+  constructor(location: URL, method: string, given: RequestInit['headers']) {
+    this.location = location
+    this.method = method
+    this.#given = given
+  }
+
+  get url(): string {
+    return this.location.href
+  }
+
+  get headers(): Headers {
+    this.#headers ??= new Headers(this.#given)
+    return this.#headers
+  }
+}
+
+/**
+ * The target of what was given to fetch; undefined for what is not HTTP or not a URL at all, which fetch
+ * itself then serves or refuses in its own words.
+ */
+export function readTarget(input: FetchInput, init: RequestInit): Target | undefined {
+  const request = isRequest(input) ? input : undefined
+  const location = parseUrl(request?.url ?? String(input))
+  if (location === undefined || !/^https?:$/.test(location.protocol)) return undefined
+  const method = String(init.method ?? request?.method ?? 'GET').toUpperCase()
+  return new Target(location, method, init.headers ?? request?.headers)
+}
+
+function parseUrl(url: string): URL | undefined {
+  try {
+    // A page resolves relative addresses against its own; elsewhere there is nothing to resolve against.
+    return new URL(url, globalThis.document?.baseURI ?? globalThis.location?.href)
+  } catch {
+    return undefined
+  }
+}
