@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer, connect } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { Redis } from 'ioredis'
 import { Redis as Redis6 } from 'ioredis6'
 
@@ -15,10 +15,17 @@ export interface TestRedis {
   stop(): Promise<void>
 }
 
-export async function startRedis(...options: string[]): Promise<TestRedis> {
-  const port = await freePort()
+export interface TestRedisOptions {
+  /** @default a free one */
+  readonly port?: number
+  /** More arguments of redis-server. */
+  readonly config?: readonly string[]
+}
+
+export async function startRedis({ port: wanted, config = [] }: TestRedisOptions = {}): Promise<TestRedis> {
+  const port = wanted ?? (await freePort())
   const clients: Redis[] = []
-  let server = await launch(port, options)
+  let server = await launch(port, config)
   return {
     port,
     client(version = 5) {
@@ -33,7 +40,7 @@ export async function startRedis(...options: string[]): Promise<TestRedis> {
     },
     async restart() {
       await ended(server)
-      server = await launch(port, options)
+      server = await launch(port, config)
     },
     async stop() {
       for (const client of clients) client.disconnect()
@@ -44,15 +51,20 @@ export async function startRedis(...options: string[]): Promise<TestRedis> {
   }
 }
 
-async function launch(port: number, options: readonly string[]): Promise<ChildProcess> {
+async function launch(port: number, config: readonly string[]): Promise<ChildProcess> {
   const quiet = ['--save', '', '--appendonly', 'no', '--loglevel', 'warning']
-  const server = spawn('redis-server', ['--port', String(port), '--bind', '127.0.0.1', ...quiet, ...options], {
+  const server = spawn('redis-server', ['--port', String(port), '--bind', '127.0.0.1', ...quiet, ...config], {
     stdio: 'ignore',
   })
   const failed = once(server, 'error').then(([error]) => {
     throw new Error(`redis-server could not be started; \`npm test\` installs it. ${error}`)
   })
-  await Promise.race([failed, answers(port)])
+  try {
+    await Promise.race([failed, answers(port)])
+  } catch (error) {
+    server.kill('SIGKILL')
+    throw error
+  }
   return server
 }
 

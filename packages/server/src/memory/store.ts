@@ -29,7 +29,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   )
 
   function runOne(op: Op): Reply {
-    const nowUs = Math.floor(clock.now() * 1000)
+    const nowUs = Math.round(clock.now() * 1000)
     const keys = op.charges.map(bucketKey)
     if (op.kind === 'reset') {
       for (const key of keys) shelf.delete(key)

@@ -31,11 +31,12 @@ export function createBatch(
   keys: KeyOptions,
 ): Batch {
   let queue: Waiting[] = []
-  let underWay = 0
+  const underWay = new Set<Waiting>()
   let scheduled: NodeJS.Immediate | undefined
   let closed = false
 
   function flush(): void {
+    clearImmediate(scheduled)
     scheduled = undefined
     dropOverdue()
     if (!connection().ready()) return
@@ -71,25 +72,27 @@ export function createBatch(
   return {
     async add(op, deadlineMs) {
       if (closed) throw new StoreError('closed', 'The store is closed')
-      if (underWay >= MOST_UNDER_WAY)
+      if (underWay.size >= MOST_UNDER_WAY)
         throw new StoreError('overloaded', `Redis has left ${MOST_UNDER_WAY} calls unanswered`)
-      underWay += 1
+      let waiting: Waiting | undefined
       try {
         return await new Promise<Reply>((resolve, reject) => {
-          queue.push({ op, dueMs: performance.now() + deadlineMs, resolve, reject })
+          waiting = { op, dueMs: performance.now() + deadlineMs, resolve, reject }
+          underWay.add(waiting)
+          queue.push(waiting)
           if (queue.length >= MOST_PER_CALL && connection().ready()) flush()
           else scheduled ??= setImmediate(flush)
         })
       } finally {
-        underWay -= 1
+        if (waiting !== undefined) underWay.delete(waiting)
       }
     },
     ready: flush,
     close() {
       closed = true
       clearImmediate(scheduled)
-      for (const { reject } of queue) reject(new StoreError('closed', 'The store was closed'))
       queue = []
+      for (const { reject } of underWay) reject(new StoreError('closed', 'The store was closed'))
     },
   }
 }

@@ -31,6 +31,7 @@ const OWN_OPTIONS = {
   retryStrategy: (): null => null,
   reconnectOnError: null,
   connectTimeout: 2000,
+  disconnectTimeout: 100,
   commandTimeout: undefined,
   socketTimeout: undefined,
   stringNumbers: false,

@@ -1,0 +1,72 @@
+import { createLimiter, type LimiterEvent, memoryStore, tokenBucket } from '@ratepact/server'
+import { describe, expect, it } from 'vitest'
+
+const burst = tokenBucket({ name: 'burst', capacity: 10, refillPerSecond: 1 })
+
+function open(maxBuckets: number) {
+  let nowMs = 0
+  const events: LimiterEvent[] = []
+  const limiter = createLimiter({
+    policies: [burst],
+    store: memoryStore({ maxBuckets, clock: { now: () => nowMs } }),
+    onEvent: (event) => events.push(event),
+  })
+  const available = async (who: string) => {
+    const decision = await limiter.peek(who)
+    return 'limits' in decision ? decision.limits[0]?.available : undefined
+  }
+  return { limiter, events, available, advance: (ms: number) => (nowMs += ms) }
+}
+
+describe('a memory store that is full', () => {
+  it('forgets the bucket with the fewest units in use, and says which', async () => {
+    const { limiter, events, available } = open(3)
+    await limiter.consume('heavy', { cost: 9 })
+    await limiter.consume('light', { cost: 1 })
+    await limiter.consume('middle', { cost: 5 })
+    await limiter.consume('new')
+    expect(events).toEqual([{ type: 'evicted', policy: 'burst', owner: { kind: 'client', value: 'light' } }])
+    expect([await available('heavy'), await available('middle'), await available('light')]).toEqual([
+      1, 5, 10,
+    ])
+  })
+
+  it('forgets expired buckets before any other, without telling', async () => {
+    const { limiter, events, available, advance } = open(20)
+    await limiter.consume('heavy', { cost: 10 })
+    for (let i = 0; i < 19; i += 1) await limiter.consume(`short-${i}`)
+    advance(1001)
+    for (let i = 0; i < 19; i += 1) await limiter.consume(`new-${i}`, { cost: 2 })
+    expect(events).toEqual([])
+    expect(await available('heavy')).toBe(1)
+  })
+
+  it('keeps who used up a quota through a flood of names that nobody knows', async () => {
+    const { limiter, available } = open(100)
+    await limiter.consume('abuser', { cost: 10 })
+    for (let i = 0; i < 50_000; i += 1) await limiter.consume(`forged-${i}`)
+    expect(await available('abuser')).toBe(0)
+  })
+
+  it('goes on with room for one bucket', async () => {
+    const { limiter, available } = open(1)
+    await limiter.consume('a', { cost: 10 })
+    await limiter.consume('b', { cost: 10 })
+    expect(await available('b')).toBe(0)
+  })
+
+  it('grows no further under ten thousand names', async () => {
+    const { limiter, events } = open(1000)
+    for (let i = 0; i < 10_000; i += 1) await limiter.consume(`name-${i}`, { cost: 3 })
+    expect(events.length).toBe(9000)
+  })
+})
+
+it.each([
+  [{ maxBuckets: 0 }, 'Expected maxBuckets to be a whole number from 1 to 16777216, got 0'],
+  [{ maxBuckets: Number.NaN }, 'got NaN'],
+  [{ max: 1 }, 'Unknown option "max" of memoryStore'],
+  [null, 'Expected the options of memoryStore to be an object, got null'],
+])('a memory store refuses %j', (options, message) => {
+  expect(() => memoryStore(options as never)).toThrow(message)
+})

@@ -1,0 +1,16 @@
+// Uses a limiter once and then has nothing more to do: the process must end by itself, and with nothing unhandled.
+import { createLimiter, memoryStore, tokenBucket } from '@ratepact/server'
+import { redisStore } from '@ratepact/server/redis'
+import { Redis } from 'ioredis'
+
+process.on('unhandledRejection', (error) => {
+  console.error(error)
+  process.exit(3)
+})
+const [port, state] = process.argv.slice(2)
+const client = new Redis({ port: Number(port), host: '127.0.0.1', lazyConnect: true })
+const policies = [tokenBucket({ name: 'burst', capacity: 10, refillPerSecond: 1 })]
+const limiter = createLimiter({ policies, store: redisStore(client) })
+const inMemory = createLimiter({ policies, store: memoryStore() })
+await Promise.all([limiter.consume('a'), inMemory.consume('a')])
+if (state === 'closed') await limiter.close()
