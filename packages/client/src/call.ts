@@ -5,43 +5,47 @@ import { type Aside, setAside } from './drain.js'
 import { RateLimitError, refusalError } from './errors.js'
 import { type EventAbout, tell } from './events.js'
 import { followBody, type Leftovers } from './follow.js'
-import type { Settings } from './options.js'
+import type { CallSettings, Settings } from './options.js'
 import type { Flight } from './pace/pace.js'
 import type { Partition } from './partition.js'
-import type { Turn } from './queue.js'
+import type { QueueRefusal, Turn } from './queue.js'
 import { type Reading, readAnswer } from './read.js'
 import { isRetryable, obstacle, retryWaitMs } from './retry.js'
 import { isSettled, markSettled } from './settled.js'
 import { sleep } from './sleep.js'
-import type { FetchInput } from './target.js'
+import type { FetchInput, Target } from './target.js'
 
-/** What one call is made of. */
-export interface CallParts {
+/** What all calls of a client share. */
+export interface Surroundings {
   readonly settings: Settings
-  readonly partition: Partition
   readonly send: (input: FetchInput, init: RequestInit) => Promise<Response>
-  readonly outgoing: Outgoing
-  readonly origin: string
-  readonly method: string
-  readonly route: string
-  readonly cost: number
-  readonly priority: number
-  readonly arrival: number
-  readonly maxWaitMs: number
-  readonly signal: AbortSignal | undefined
   /** Aborted when the client is closed. */
   readonly closing: AbortSignal
   readonly leftovers: Leftovers
 }
 
+/** What one call is made of. */
+export interface CallParts {
+  readonly about: CallSettings
+  readonly target: Target
+  readonly outgoing: Outgoing
+  readonly partition: Partition
+  readonly route: string
+  readonly arrival: number
+  readonly signal: AbortSignal | undefined
+}
+
 /** One call of fetch: waits for its turn, sends, learns from the answer, and does it again where that helps. */
 export class Call {
+  readonly #around: Surroundings
   readonly #parts: CallParts
   readonly #budget: Budget
 
-  constructor(parts: CallParts) {
+  constructor(around: Surroundings, parts: CallParts) {
+    const { clock, totalTimeoutMs } = around.settings
+    this.#around = around
     this.#parts = parts
-    this.#budget = new Budget(parts.settings.clock, parts.maxWaitMs, parts.settings.totalTimeoutMs)
+    this.#budget = new Budget(clock, parts.about.maxWaitMs, totalTimeoutMs)
   }
 
   async run(): Promise<Response> {
@@ -69,31 +73,42 @@ export class Call {
       const attempted = await this.#send(flight, attempt)
       const pause = this.#learn(flight, attempted.response, attempt)
       if (pause === undefined) return this.#finish(attempted)
-      aside = setAside(attempted.response, this.#parts.settings.clock)
+      aside = setAside(attempted.response, this.#around.settings.clock)
       pauseMs = pause
     }
   }
 
   /** Pauses, then waits until the partition's pace lets the call go. */
   #turn(attempt: number, pauseMs: number): Promise<Flight> {
-    const { settings, partition, signal, closing, route, cost, priority, arrival } = this.#parts
-    const { leftMs, bound } = this.#budget
-    const deadlineMs = settings.clock.now() + leftMs
-    const refuse: Turn['refuse'] = ({ why, waitMs }) => {
-      const reason = why === 'late' ? bound : why === 'full' ? 'queue-full' : 'closed'
-      return refusalError(reason, partition.label, waitMs, partition.pace.limits(route))
-    }
+    const { settings, closing } = this.#around
+    const { signal, partition } = this.#parts
+    const turn = this.#claim(attempt)
     return this.#budget.spend(async () => {
       signal?.throwIfAborted()
       if (pauseMs > 0)
         await sleep(pauseMs, settings.clock, signal === undefined ? [closing] : [signal, closing])
-      const turn = partition.queue.take({
-        ...{ route, cost, priority, arrival, signal, deadlineMs, refuse },
-        again: attempt > 1,
-      })
-      if (turn instanceof Promise) this.#tellWaiting()
-      return turn
+      const flight = partition.queue.take(turn)
+      if (flight instanceof Promise) this.#tellWaiting()
+      return flight
     })
+  }
+
+  #claim(attempt: number): Turn {
+    const { partition, route, about, arrival, signal } = this.#parts
+    const { leftMs, bound } = this.#budget
+    return {
+      route,
+      cost: about.cost,
+      priority: about.priority,
+      arrival,
+      deadlineMs: this.#around.settings.clock.now() + leftMs,
+      again: attempt > 1,
+      signal,
+      refuse({ why, waitMs }: QueueRefusal): Error {
+        const reason = why === 'late' ? bound : why === 'full' ? 'queue-full' : 'closed'
+        return refusalError(reason, partition.label, waitMs, partition.pace.limits(route))
+      },
+    }
   }
 
   /** A call that got no turn: it ends with its own refusal where it has one, else with the error. */
@@ -107,7 +122,8 @@ export class Call {
   }
 
   async #send(flight: Flight, attempt: number): Promise<Attempted> {
-    const { settings, partition, outgoing, send, signal } = this.#parts
+    const { settings, send } = this.#around
+    const { partition, outgoing, signal } = this.#parts
     const { attemptTimeoutMs, maxAttempts, clock } = settings
     const { totalLeftMs } = this.#budget
     const timeoutMs = Math.min(attemptTimeoutMs, totalLeftMs)
@@ -132,9 +148,10 @@ export class Call {
 
   /** @returns how long to pause before the next attempt (none = as long as the pace says), or undefined for no other */
   #learn(flight: Flight, response: Response, attempt: number): number | undefined {
-    const { settings, partition, origin } = this.#parts
+    const { settings } = this.#around
+    const { partition, target } = this.#parts
     const { status } = response
-    const reading = readAnswer(response, origin)
+    const reading = readAnswer(response, target.location.origin)
     for (const fault of reading.ignored) this.#tell({ type: 'field-ignored', ...fault })
     const limited = status === 429 || (settings.statuses.has(status) && reading.hintMs !== undefined)
     const paced = limited && reading.own
@@ -158,12 +175,12 @@ export class Call {
   }
 
   #worthAnother(response: Response, attempt: number, waitMs: number, paced: boolean): boolean {
-    const { settings, partition, outgoing, method, route, cost } = this.#parts
-    const { status } = response
-    if (!isRetryable(status, method, settings) || isSettled(response)) return false
+    const { settings } = this.#around
+    const { partition, outgoing, target, route, about } = this.#parts
+    if (!isRetryable(response.status, target.method, settings) || isSettled(response)) return false
     const { queue } = partition
     const { leftMs, bound } = this.#budget
-    const longestMs = paced && !queue.flying ? Math.max(waitMs, queue.waitMs(route, cost)) : waitMs
+    const longestMs = paced && !queue.flying ? Math.max(waitMs, queue.waitMs(route, about.cost)) : waitMs
     const { repeatable } = outgoing
     const reason = obstacle({ attempt, repeatable, waitMs: longestMs, leftMs, bound }, settings)
     if (reason !== undefined) this.#tell({ type: 'gave-up', attempts: attempt, reason })
@@ -171,22 +188,24 @@ export class Call {
   }
 
   #finish({ response, controller }: Attempted): Response {
-    const { settings, signal, leftovers } = this.#parts
+    const { settings, leftovers } = this.#around
+    const { signal } = this.#parts
     if (settings.statuses.has(response.status)) markSettled(response)
     if (signal !== undefined && controller !== undefined) followBody(response, signal, controller, leftovers)
     return response
   }
 
   #tellWaiting(): void {
-    const { queue } = this.#parts.partition
-    if (this.#parts.settings.onEvent === undefined || queue.size === 0) return
-    const waitMs = queue.waitMs(this.#parts.route, this.#parts.cost)
+    const { partition, route, about } = this.#parts
+    const { queue } = partition
+    if (this.#around.settings.onEvent === undefined || queue.size === 0) return
+    const waitMs = queue.waitMs(route, about.cost)
     this.#tell({ type: 'waiting', queued: queue.size, ...seconds('waitSeconds', waitMs) })
   }
 
   #tell(about: EventAbout): void {
-    const { settings, partition, route } = this.#parts
-    tell(settings.onEvent, { partition: partition.label, route }, about)
+    const { partition, route } = this.#parts
+    tell(this.#around.settings.onEvent, partition.label, route, about)
   }
 }
 

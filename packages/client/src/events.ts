@@ -51,12 +51,13 @@ export type EventAbout = Placeless<ClientEvent>
 /** Tells one event to whoever listens. A listener that fails, now or later, never breaks a call. */
 export function tell(
   listener: ((event: ClientEvent) => unknown) | undefined,
-  place: EventPlace,
+  partition: string,
+  route: string,
   about: EventAbout,
 ): void {
   if (listener === undefined) return
   try {
-    const result = listener({ ...about, partition: place.partition, route: place.route } as ClientEvent)
+    const result = listener({ ...about, partition, route } as ClientEvent)
     if (result instanceof Promise) result.catch(() => {})
   } catch {
     // The listener's own fault; the call goes on.

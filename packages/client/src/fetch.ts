@@ -1,8 +1,8 @@
 import { outgoing } from './body.js'
-import { Call } from './call.js'
+import { Call, type Surroundings } from './call.js'
 import { expected } from './check.js'
 import { closedError } from './errors.js'
-import { type Leftovers, leftovers } from './follow.js'
+import { leftovers } from './follow.js'
 import {
   type CallOptions,
   type ClientOptions,
@@ -57,37 +57,37 @@ export function createFetch(options: ClientOptions = {}): RatepactFetch {
 class Client {
   readonly #settings: Settings
   readonly #partitions: Partitions
-  readonly #leftovers: Leftovers = leftovers()
   readonly #closing = new AbortController()
+  readonly #around: Surroundings
   #arrivals = 0
 
   constructor(settings: Settings) {
     this.#settings = settings
     this.#partitions = new Partitions(settings)
+    const send: Surroundings['send'] = settings.fetch ?? ((input, init) => globalThis.fetch(input, init))
+    this.#around = { settings, send, closing: this.#closing.signal, leftovers: leftovers() }
   }
 
   async call(input: FetchInput, init: RatepactInit): Promise<Response> {
     this.#closing.signal.throwIfAborted()
-    const settings = this.#settings
+    const about = readCallOptions(init.rateLimit, this.#settings)
     const target = readTarget(input, init)
-    const call = readCallOptions(init.rateLimit, settings)
     const ready = outgoing(input, init)
     if (target === undefined) {
       const plain = ready.next(true)
-      return this.#send(plain.input, plain.init)
+      return this.#around.send(plain.input, plain.init)
     }
-    const { origin } = target.location
     this.#arrivals += 1
-    return new Call({
-      ...call,
-      ...{ settings, origin, outgoing: ready, method: target.method, arrival: this.#arrivals },
-      partition: this.#partitions.open(this.#key(target), origin),
+    const call = new Call(this.#around, {
+      about,
+      target,
+      outgoing: ready,
+      partition: this.#partitions.open(this.#key(target), target.location.origin),
       route: this.#route(target),
+      arrival: this.#arrivals,
       signal: signalOf(input, init),
-      closing: this.#closing.signal,
-      leftovers: this.#leftovers,
-      send: (...args) => this.#send(...args),
-    }).run()
+    })
+    return call.run()
   }
 
   limits(input: FetchInput, init: RatepactInit): readonly KnownLimit[] {
@@ -99,11 +99,6 @@ class Client {
   close(): void {
     this.#closing.abort(closedError())
     for (const partition of this.#partitions.values()) partition.queue.close()
-  }
-
-  #send(input: FetchInput, init: RequestInit): Promise<Response> {
-    const { fetch } = this.#settings
-    return fetch === undefined ? globalThis.fetch(input, init) : fetch(input, init)
   }
 
   #key(target: Target): string {

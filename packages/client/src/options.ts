@@ -52,13 +52,20 @@ export interface ClientOptions {
   readonly onEvent?: ((event: ClientEvent) => unknown) | undefined
 }
 
+/** What is settled anew for each call. */
+export interface CallSettings {
+  readonly cost: number
+  readonly priority: number
+  readonly maxWaitMs: number
+}
+
 /** Options once checked, times in milliseconds. */
 export interface Settings {
   readonly fetch: ClientOptions['fetch']
   readonly partition: (target: Target) => string
   readonly route: (target: Target) => string
   readonly policies: readonly QuotaPolicy[]
-  readonly maxWaitMs: number
+  readonly perCall: CallSettings
   readonly maxQueue: number
   readonly maxAttempts: number
   readonly totalTimeoutMs: number
@@ -112,7 +119,11 @@ export function readOptions(options: ClientOptions): Settings {
     partition: given('partition', defaultPartition),
     route: given('route', defaultRoute),
     policies: readPolicies(options.policies),
-    maxWaitMs: readMaxWaitMs('maxWaitSeconds', options.maxWaitSeconds, defaults.maxWaitSeconds * 1000),
+    perCall: {
+      cost: defaults.cost,
+      priority: defaults.priority,
+      maxWaitMs: readMaxWaitMs('maxWaitSeconds', options.maxWaitSeconds, defaults.maxWaitSeconds * 1000),
+    },
     maxQueue: checkWhole('maxQueue', options.maxQueue ?? defaults.maxQueue, 0, 10_000_000),
     maxAttempts: checkWhole('maxAttempts', options.maxAttempts ?? defaults.maxAttempts, 1, 1000),
     totalTimeoutMs: readTimeoutMs('totalTimeoutSeconds', options.totalTimeoutSeconds),
@@ -126,17 +137,14 @@ export function readOptions(options: ClientOptions): Settings {
 }
 
 /** What a call says about itself, completed from the client's settings. */
-export function readCallOptions(
-  options: CallOptions | undefined,
-  settings: Settings,
-): { cost: number; priority: number; maxWaitMs: number } {
-  const { cost, priority, maxWaitMs } = { ...defaults, maxWaitMs: settings.maxWaitMs }
-  if (options === undefined) return { cost, priority, maxWaitMs }
+export function readCallOptions(options: CallOptions | undefined, settings: Settings): CallSettings {
+  const { perCall } = settings
+  if (options === undefined) return perCall
   checkMembers('rateLimit', options, ['cost', 'priority', 'maxWaitSeconds'])
   return {
-    cost: checkWhole('rateLimit.cost', options.cost ?? cost, 0, mostCost),
-    priority: checkNumber('rateLimit.priority', options.priority ?? priority, -1000, 1000),
-    maxWaitMs: readMaxWaitMs('rateLimit.maxWaitSeconds', options.maxWaitSeconds, maxWaitMs),
+    cost: checkWhole('rateLimit.cost', options.cost ?? perCall.cost, 0, mostCost),
+    priority: checkNumber('rateLimit.priority', options.priority ?? perCall.priority, -1000, 1000),
+    maxWaitMs: readMaxWaitMs('rateLimit.maxWaitSeconds', options.maxWaitSeconds, perCall.maxWaitMs),
   }
 }
 

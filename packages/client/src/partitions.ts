@@ -38,9 +38,9 @@ export class Partitions {
   }
 
   #make(origin: string): Partition {
-    const { clock, random, policies, maxWaitMs, maxQueue } = this.#settings
+    const { clock, random, policies, perCall, maxQueue } = this.#settings
     this.#made += 1
-    const maxBlockMs = Math.max(maxWaitMs, leastBelievedMs)
+    const maxBlockMs = Math.max(perCall.maxWaitMs, leastBelievedMs)
     const pace = createPace({ clock, random, policies, maxBlockMs })
     return new Partition(`${origin} #${this.#made}`, pace, clock, maxQueue)
   }
