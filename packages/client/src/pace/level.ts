@@ -15,8 +15,8 @@ export interface Seen {
   readonly returnedAtLeast: number
   /** Own units that the server cannot have counted in this answer. */
   readonly after: number
-  /** Own units that it may or may not have counted. */
-  readonly maybe: number
+  /** Own units that it need not have counted, those among them. */
+  readonly perhapsLater: number
 }
 
 /** A unit in the making is not stated: `r` is rounded down. */
@@ -27,7 +27,7 @@ export function bounds(seen: Seen, mode: Mode, quota: Quota, jitterMs: number): 
   const blur = mode === 'bucket' ? quota.ratePerMs * jitterMs : 0
   const slack = mode === 'bucket' ? unstatedPart + blur : 0
   const most = seen.available + seen.returnedAtMost - seen.after + slack
-  const least = Math.min(quota.units, seen.available + seen.returnedAtLeast) - seen.after - seen.maybe
+  const least = Math.min(quota.units, seen.available + seen.returnedAtLeast) - seen.perhapsLater
   return { most, least }
 }
 

@@ -6,6 +6,10 @@ export interface OwnCall {
   /** What it takes from the quota; 0 once it is known to have been refused. */
   units: number
   flying: boolean
+  /** Until when the server may have counted it at the latest; Infinity while it is on its way. */
+  latestMs: number
+  /** What its own answer said was left after it; -1 if it has none. */
+  available: number
   /** When a rolling window has given it back at the latest; Infinity while unknown. */
   returnsAtMs: number
   /** The level has been credited with its return. */
@@ -27,14 +31,18 @@ export class OwnCalls {
   nextReturnMs: number = Number.POSITIVE_INFINITY
   #older: OwnCall[] = []
   #recent: OwnCall[] = []
+  #olderLatestMs: number = Number.NEGATIVE_INFINITY
   #lastCreditMs: number = Number.NEGATIVE_INFINITY
 
   book(atMs: number, units: number): OwnCall {
+    const never = Number.POSITIVE_INFINITY
     const call = {
       atMs,
       units,
       flying: true,
-      returnsAtMs: Number.POSITIVE_INFINITY,
+      latestMs: never,
+      available: -1,
+      returnsAtMs: never,
       back: false,
       gone: false,
     }
@@ -44,9 +52,13 @@ export class OwnCalls {
     return call
   }
 
-  /** The call was counted by the server, or may have been; `returnsAtMs` is when a rolling window gives it back. */
-  counted(call: OwnCall, returnsAtMs: number): void {
+  /**
+   * The call was counted by the server, or may have been, at `latestMs` at the latest; `returnsAtMs` is when a
+   * rolling window gives it back.
+   */
+  counted(call: OwnCall, latestMs: number, returnsAtMs: number): void {
     call.flying = false
+    call.latestMs = latestMs
     call.returnsAtMs = returnsAtMs
     if (!call.gone && call.units > 0) this.nextReturnMs = Math.min(this.nextReturnMs, returnsAtMs)
   }
@@ -64,6 +76,20 @@ export class OwnCalls {
       if (call === undefined || call.atMs <= afterMs) break
       if (call.atMs <= untilMs && call !== except) units += call.units
     }
+    return units
+  }
+
+  /**
+   * Units of other own calls that may have come after the event of an answer, however late they were: those that
+   * need not have arrived before `atMs`, but for those whose own answer left more than `available`. If one of
+   * these did come later, what it left is a better floor than ours; so the floor stands either way.
+   */
+  perhapsLater(atMs: number, available: number, except: OwnCall): number {
+    const counts = (call: OwnCall) => call.latestMs >= atMs && call.available <= available && call !== except
+    let units = 0
+    for (const call of this.#recent) if (counts(call)) units += call.units
+    if (this.#olderLatestMs < atMs) return units
+    for (const call of this.#older) if (counts(call)) units += call.units
     return units
   }
 
@@ -88,10 +114,16 @@ export class OwnCalls {
     this.#credit((call) => call.atMs < untilMs, units)
   }
 
-  /** Units credited for returns that happened after `afterMs`. */
+  /** Units credited for returns that may have happened after `afterMs`. */
   creditedSince(afterMs: number): number {
     if (this.#lastCreditMs <= afterMs) return 0
     return this.#sum((call) => call.back && !call.gone && call.returnsAtMs > afterMs)
+  }
+
+  /** Units credited for returns that cannot have happened by `untilMs`: calls sent less than a window before it. */
+  creditedAfter(untilMs: number, windowMs: number): number {
+    if (this.#lastCreditMs <= untilMs) return 0
+    return this.#sum((call) => call.back && !call.gone && call.atMs + windowMs > untilMs)
   }
 
   /** The server started afresh: nothing sent before `untilMs` has a return ahead of it. */
@@ -130,12 +162,15 @@ export class OwnCalls {
 
   #fold(call: OwnCall, slotMs: number): void {
     if (call.units === 0 && !call.flying) return
+    this.#olderLatestMs = Math.max(this.#olderLatestMs, call.latestMs)
     const last = this.#older[this.#older.length - 1]
     const alike =
       last !== undefined && !last.flying && !call.flying && last.back === call.back && last.gone === call.gone
     if (slotMs > 0 && alike && Math.floor(last.atMs / slotMs) === Math.floor(call.atMs / slotMs)) {
       last.units += call.units
       last.atMs = call.atMs
+      last.latestMs = Math.max(last.latestMs, call.latestMs)
+      last.available = Math.min(last.available, call.available)
       last.returnsAtMs = Math.max(last.returnsAtMs, call.returnsAtMs)
       return
     }

@@ -97,7 +97,7 @@ export class PacedLimit implements Limit {
       this.#units += call.units
       this.#own.refused(call)
     } else {
-      this.#own.counted(call, nowMs - leastMs + this.#quota.windowMs + Math.max(2, jitterMs))
+      this.#own.counted(call, nowMs - leastMs, nowMs - leastMs + this.#quota.windowMs + Math.max(2, jitterMs))
     }
     if (reading.limit !== undefined) this.#learn(flight, call, nowMs, reading)
     this.#tidy(nowMs)
@@ -108,7 +108,7 @@ export class PacedLimit implements Limit {
     if (call === undefined) return
     this.#flying.delete(flight)
     this.gate.lost(flight)
-    this.#own.counted(call, nowMs + this.#quota.windowMs)
+    this.#own.counted(call, nowMs, nowMs + this.#quota.windowMs)
     this.#tidy(nowMs)
   }
 
@@ -202,6 +202,7 @@ export class PacedLimit implements Limit {
     const atMs = flight.sentAtMs
     if (this.#newest !== undefined && atMs < this.#newest.atMs - tolerance) return
     const evidence = this.#evidence(call, nowMs, available, limit.effectiveWindowSeconds)
+    call.available = available
     this.#judge(flight, evidence, reading)
     this.#correct(call, nowMs, available, reading)
     if (this.#newest === undefined || atMs > this.#newest.atMs) this.#newest = { atMs, available }
@@ -260,18 +261,19 @@ export class PacedLimit implements Limit {
     const { leastMs, jitterMs } = this.#around.roundTrip
     const bucket = this.#mode === 'bucket'
     const { atMs } = call
-    const credited = bucket ? 0 : this.#own.creditedSince(atMs)
     const seen = {
       available,
-      returnedAtMost: bucket ? this.#quota.ratePerMs * (nowMs - atMs) : credited,
-      returnedAtLeast: bucket ? this.#quota.ratePerMs * leastMs : credited,
+      returnedAtMost: bucket ? this.#quota.ratePerMs * (nowMs - atMs) : this.#own.creditedSince(atMs),
+      returnedAtLeast: bucket
+        ? this.#quota.ratePerMs * (leastMs - 2 * jitterMs)
+        : this.#own.creditedAfter(nowMs - leastMs, this.#quota.windowMs),
       after: this.#own.sentBetween(atMs + 2 * jitterMs, none, call),
-      maybe: this.#own.sentBetween(atMs - 2 * jitterMs, atMs + 2 * jitterMs, call),
+      perhapsLater: this.#own.perhapsLater(atMs - 2 * jitterMs, available, call),
     }
     const { most, least } = bounds(seen, this.#mode, this.#quota, jitterMs)
     const foreign = this.#units - most
     if (foreign > 0) this.#units = most
-    else if (this.#units < least && (this.#newest === undefined || atMs >= this.#newest.atMs)) {
+    else if (this.#units < least) {
       if (!bucket)
         this.#own.returned(least - this.#units, nowMs - leastMs - this.#quota.windowMs + 2 * jitterMs)
       this.#units = least

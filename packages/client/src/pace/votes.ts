@@ -82,9 +82,11 @@ export class Votes {
     if (Math.abs(stated - asBucket) >= 2) {
       if (stated === toFull && partlyUsed) this.#bucket += 1
       else this.#window += 1
-    } else if (evidence.atMs + stated * 1000 < evidence.endMs - 2500 && stated === asBucket && partlyUsed) {
-      this.#bucket += 1
+      return
     }
+    const edgeKnown = evidence.endMs < Number.POSITIVE_INFINITY
+    const beforeEdge = edgeKnown && evidence.atMs + stated * 1000 < evidence.endMs - 2500
+    if (beforeEdge && stated === asBucket && partlyUsed) this.#bucket += 1
   }
 
   /** How much came back: a jump beyond what refilling explains speaks for a window, a part of it for a bucket. */
