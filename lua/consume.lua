@@ -1,7 +1,7 @@
 --[[
   Decides checks one after another, each for itself. A check asks several policies, of one or of several partitions;
   if all of them have what it needs, and it is to be charged, all are charged, else none is. A refusal writes nothing,
-  but for a bucket kept under other numbers, which from then on counts by the new ones.
+  but for a bucket kept under other numbers or another clock, which from then on counts by the new ones.
 
   KEYS  the records that the checks ask, in the order of the checks; a key may come again
   ARGV  1, 2             number of checks, first argument of the first

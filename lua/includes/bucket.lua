@@ -1,7 +1,6 @@
 -- Ticks in use in the bucket of an entry, now; then whether the entry could not be believed; then whether it was
--- written under other numbers: it keeps the units that were in use, and counts by its own numbers until it is
--- written again. An entry from the future (the clock was
--- set back) counts as written now. No debt is above twice the capacity, however it came about.
+-- written under other numbers, or later than now because the clock was set back: then it keeps the units that were
+-- in use, and should be written again. No debt is above twice the capacity, however it came about.
 local function bucket_level(record, at, now, unit, rate, capacity)
   local _, until_us, written, used, unit_then = struct.unpack(FORMAT, record, at)
   if until_us <= now then
@@ -13,8 +12,8 @@ local function bucket_level(record, at, now, unit, rate, capacity)
   end
   local elapsed = now > written and now - written or 0
   local level = used - elapsed * rate
-  local other = unit_then ~= unit or span ~= math.ceil(used / rate)
-  if other then
+  local renumbered = unit_then ~= unit or span ~= math.ceil(used / rate)
+  if renumbered then
     level = math.ceil(used * (span - elapsed) / span / unit_then * unit)
   end
   if level < 0 then
@@ -22,7 +21,7 @@ local function bucket_level(record, at, now, unit, rate, capacity)
   elseif level > 2 * capacity then
     level = 2 * capacity
   end
-  return level, false, other
+  return level, false, renumbered or written > now
 end
 
 local function bucket_entry(id, now, level, unit, rate)

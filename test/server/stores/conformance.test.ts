@@ -87,12 +87,13 @@ const tables: Record<string, { policies: readonly Policy[]; rows: readonly Row[]
       [20_000, 'consume 1', 'admitted 9/900ms/1s 0/20000ms/20s'],
     ],
   },
-  'a clock set back neither blocks nor gives units away': {
+  'a clock set back neither blocks for as long as it was set back nor gives units away': {
     policies: [burst],
     rows: [
-      [10_000, 'consume 10', 'admitted 0/1000ms/1s'],
-      [0, 'consume 1', 'refused 0/100ms/1s by burst after 0.1'],
+      [3_600_000, 'consume 10', 'admitted 0/1000ms/1s'],
       [0, 'peek 1', 'refused 0/100ms/1s by burst after 0.1'],
+      [0, 'consume 1', 'refused 0/100ms/1s by burst after 0.1'],
+      [100, 'consume 1', 'admitted 0/100ms/1s'],
     ],
   },
   'a rate that is no whole number is kept to the microsecond': {

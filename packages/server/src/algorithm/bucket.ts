@@ -30,11 +30,13 @@ export function levelAt(state: BucketState | undefined, nowUs: number, policy: T
   return Math.min(Math.max(level, 0), MOST_CAPACITIES * policy.capacity * policy.ticks.unit)
 }
 
+/** Whether a state should be written again: it was kept under other numbers, or the clock was set back since. */
+export function isDated(state: BucketState, nowUs: number, policy: TokenBucketPolicy): boolean {
+  return state.untilUs > nowUs && (state.atUs > nowUs || !hasNumbersOf(state, policy))
+}
+
 /** Whether a state was written under the numbers that the policy has now. */
-export function hasNumbersOf(
-  { untilUs, atUs, used, unit }: BucketState,
-  { ticks }: TokenBucketPolicy,
-): boolean {
+function hasNumbersOf({ untilUs, atUs, used, unit }: BucketState, { ticks }: TokenBucketPolicy): boolean {
   return unit === ticks.unit && untilUs - atUs === Math.ceil(used / ticks.rate)
 }
 

@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from '@ratepact/contract'
-import { fits, hasNumbersOf, levelAt, stateOf } from '../algorithm/bucket.js'
+import { fits, isDated, levelAt, stateOf } from '../algorithm/bucket.js'
 import { expectInteger, expectObject, expectOnly } from '../expect.js'
 import type { Charge, Op, Reply, Store, StoreEvent } from '../store.js'
 import { createShelf } from './shelf.js'
@@ -43,8 +43,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
         const { policy, cost } = charge
         const state = states[i]
         const taken = admitted ? cost * policy.ticks.unit : 0
-        // Like the script in Redis: a bucket kept under other numbers counts by the new ones from now on.
-        if (taken > 0 || (state !== undefined && state.untilUs > nowUs && !hasNumbersOf(state, policy)))
+        // Like the script in Redis: what was kept under other numbers or another clock counts by the new from now on.
+        if (taken > 0 || (state !== undefined && isDated(state, nowUs, policy)))
           shelf.set(keys[i] as string, stateOf((levels[i] as number) + taken, nowUs, policy), charge, nowUs)
       }
     return { admitted, levels, healed: [] }
