@@ -89,13 +89,20 @@ export class Votes {
     if (beforeEdge && stated === asBucket && partlyUsed) this.#bucket += 1
   }
 
-  /** How much came back: a jump beyond what refilling explains speaks for a window, a part of it for a bucket. */
+  /**
+   * How much came back: a jump beyond what refilling explains speaks for a window, a part of it for a bucket.
+   * Whole seconds hide how fast a bucket of one second is: it may hold 20 and refill 50 in each. There a jump
+   * counts only if it leads back to the top.
+   */
   #weighGiveBack(evidence: Evidence, quota: Quota): void {
     const { previous, available, taken } = evidence
-    if (previous === undefined) return
+    if (previous === undefined || evidence.atMs <= previous.atMs) return
     const refilled = quota.ratePerMs * (evidence.atMs - previous.atMs)
     const noise = 1.5 + 2 * quota.ratePerMs * evidence.jitterMs
-    if (available > previous.available + refilled - evidence.sentBetween - taken + noise) this.#window += 2
-    else if (available < quota.units - taken - evidence.maybe - 1.5 && refilled >= 1) this.#bucket += 2
+    const room = quota.units - taken - evidence.maybe - 1.5
+    const hidden = quota.windowMs <= 1000 && available < room - evidence.sentBetween
+    const jumped = available > previous.available + refilled - evidence.sentBetween - taken + noise
+    if (jumped && !hidden) this.#window += 2
+    else if (available < room && refilled >= 1) this.#bucket += 2
   }
 }
