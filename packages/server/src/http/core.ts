@@ -1,0 +1,89 @@
+import { expectCost } from '../cost.js'
+import type { Decision } from '../decision.js'
+import { type ConsumeOptions, createLimiter, type Limiter } from '../limiter.js'
+import { type Denial, type Denied, denialOf } from './denial.js'
+import { createFieldWriter, type Field } from './fields.js'
+import { appendFields, exposeFields, type Head, statesLimits } from './head.js'
+import { type AnyHttpOptions, expectHttpOptions } from './options.js'
+import { createPartition } from './partition.js'
+
+/** What an adapter finds out about a request, each only if it is asked. */
+export interface Seen {
+  readonly address: () => string | undefined
+  /** Method and route pattern. */
+  readonly scope: () => string
+}
+
+/** What every adapter does, whatever its framework: a request becomes a decision, a decision becomes an answer. */
+export interface Gate<Args extends readonly unknown[]> {
+  /**
+   * Asks the limiter about a request.
+   * @returns undefined for a request that is not to be counted
+   * @throws whatever the user's functions throw, and what the limiter says of their results
+   */
+  decide(args: Args, seen: Seen): Promise<Decision | undefined>
+  /** What a decision has to say in the head of the answer; undefined when that is nothing. */
+  statement(decision: Decision, crossOrigin: boolean): Statement | undefined
+  denial(decision: Denied): Denial
+}
+
+/** Writes into the head of an answer, once its status is known. */
+export type Statement = (status: number, head: Head) => void
+
+/**
+ * Makes the gate from an adapter's options, the limiter too where policies are given.
+ * @throws TypeError or RangeError naming the option, the value and the rule
+ */
+export function createGate<Args extends readonly unknown[]>(adapter: string, options: unknown): Gate<Args> {
+  expectHttpOptions(adapter, options)
+  const limiter = limiterOf(options)
+  const { onStoreFailure, cost, scope, headers = {} } = options
+  if (typeof cost !== 'function') expectCost(cost, limiter.policies)
+  const partitionOf = createPartition(adapter, options, limiter)
+  const perScope = limiter.policies.some((policy) => policy.perScope)
+  const hints = headers !== false && headers.hints !== false
+  const write =
+    headers === false ? undefined : createFieldWriter(limiter.policies, headers.draft ?? 11, hints)
+  const exposed = [
+    ...(headers === false ? [] : ['RateLimit', 'RateLimit-Policy']),
+    'Retry-After',
+    ...(hints ? ['retry-after-ms'] : []),
+  ]
+
+  return {
+    async decide(args, seen) {
+      if (options.skip !== undefined && (await options.skip(...args))) return undefined
+      const partition = await partitionOf(args, seen.address)
+      if (partition === undefined) return undefined
+      const call: { -readonly [K in keyof ConsumeOptions]: ConsumeOptions[K] } = {}
+      const units = typeof cost === 'function' ? await cost(...args) : cost
+      if (units !== undefined) call.cost = units
+      if (perScope) call.scope = typeof scope === 'function' ? await scope(...args) : (scope ?? seen.scope())
+      if (onStoreFailure !== undefined) call.onStoreFailure = onStoreFailure
+      return limiter.consume(partition.value as never, call)
+    },
+    statement(decision, crossOrigin) {
+      const limits = 'limits' in decision ? decision.limits : []
+      const stated = write !== undefined && limits.length > 0
+      if (!stated && decision.allowed) return undefined
+      return (status, head) => {
+        if (!statesLimits(status)) return
+        const fields: readonly Field[] = stated ? write(limits) : []
+        appendFields(head, fields)
+        if (crossOrigin && (fields.length > 0 || !decision.allowed)) exposeFields(head, exposed)
+      }
+    },
+    denial: (decision) => denialOf(decision, hints),
+  }
+}
+
+function limiterOf(options: AnyHttpOptions): Limiter {
+  if (options.limiter !== undefined) return options.limiter
+  const { policies, store, onEvent, clock } = options
+  return createLimiter({
+    policies,
+    ...(store === undefined ? undefined : { store }),
+    ...(onEvent === undefined ? undefined : { onEvent }),
+    ...(clock === undefined ? undefined : { clock }),
+  }) as Limiter
+}

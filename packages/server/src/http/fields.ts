@@ -1,0 +1,122 @@
+import {
+  type Draft,
+  formatRateLimitPolicy,
+  partitionKeyParameter,
+  policyPrefix,
+  type QuotaPolicy,
+} from '@ratepact/contract'
+import type { Limit } from '../decision.js'
+import { windowSecondsOf } from '../limit.js'
+import type { Policy } from '../policy.js'
+
+/** A field of an answer. */
+export type Field = readonly [name: string, value: string]
+
+/** States what a decision says of each policy, in the order of configuration. */
+export type FieldWriter = (limits: readonly Limit[]) => readonly Field[]
+
+/** The texts of a policy that are the same on every answer. */
+interface Texts {
+  /** `"burst"` */
+  readonly name: string
+  /** `"burst";q=100;w=50` */
+  readonly policy: string
+  /** `;ratepact-refill="bucket"` */
+  readonly hints: string
+}
+
+/** The largest Integer of a structured field (RFC 9651 section 3.3.1). */
+const LARGEST = 999_999_999_999_999
+
+/**
+ * Writes `RateLimit-Policy` and `RateLimit`. Names and policies are serialised here, once; an answer costs a few
+ * joined texts. A limit that has no sound number in it (a store of the user's may say anything) is not stated.
+ */
+export function createFieldWriter(policies: readonly Policy[], draft: Draft, hints: boolean): FieldWriter {
+  const textsOf = new Map(policies.map((policy) => [policy.name as string, constantTexts(policy, hints)]))
+  const keyOf = createKeyTexts()
+  // Without a partition key on any of them the whole list is one constant.
+  const constant = [...textsOf.values()].map(({ policy, hints }) => policy + hints).join(', ')
+
+  return (limits) => {
+    const rules: string[] = []
+    const states: string[] = []
+    let keyed = limits.length < policies.length
+    for (const limit of limits) {
+      const texts = textsOf.get(limit.policy)
+      if (texts === undefined || !isWhole(limit.available)) {
+        keyed = true
+        continue
+      }
+      const key = limit.partitionKey === undefined ? '' : keyOf(limit.partitionKey)
+      if (key !== '') keyed = true
+      rules.push(texts.policy + key + texts.hints)
+      states.push(texts.name + stateOf(limit, draft) + key + (hints ? millisecondsOf(limit) : ''))
+    }
+    if (states.length === 0) return []
+    return [
+      ['RateLimit-Policy', keyed ? rules.join(', ') : constant],
+      ['RateLimit', states.join(', ')],
+    ]
+  }
+}
+
+function constantTexts(policy: Policy, hints: boolean): Texts {
+  const stated: QuotaPolicy = {
+    policy: policy.name,
+    quota: policy.capacity,
+    unit: policy.unit,
+    windowSeconds: windowSecondsOf(policy),
+  }
+  const text = formatRateLimitPolicy([stated])
+  const rate = exactRate(policy)
+  const hinted: QuotaPolicy = { ...stated, refill: 'bucket' }
+  if (rate !== undefined) hinted.ratePerSecond = rate
+  return {
+    name: policyPrefix(policy.name),
+    policy: text,
+    hints: hints ? formatRateLimitPolicy([hinted]).slice(text.length) : '',
+  }
+}
+
+/** The rate, where `q` over `w` says it less well than the three decimals that a field has. */
+function exactRate(policy: Policy): number | undefined {
+  const { capacity, refillPerSecond } = policy
+  const windowSeconds = windowSecondsOf(policy)
+  if (Math.abs(capacity / refillPerSecond - windowSeconds) < 1e-9 || refillPerSecond < 0.001) return undefined
+  const stated = Math.floor(refillPerSecond * 1000 + 1e-6) / 1000
+  const byStated = Math.abs(refillPerSecond - stated)
+  return byStated < Math.abs(refillPerSecond - capacity / windowSeconds) ? refillPerSecond : undefined
+}
+
+/** The numbers, in the names of draft 11, of draft 12 (with the cost), or of both. */
+function stateOf(limit: Limit, draft: Draft): string {
+  const { available, cost, effectiveWindowSeconds: window } = limit
+  const timed = isWhole(window)
+  let text = ''
+  if (draft !== 12) text += timed ? `;r=${available};t=${window}` : `;r=${available}`
+  if (draft !== 11) text += `;a=${available}${timed ? `;w=${window}` : ''};c=${cost}`
+  return text
+}
+
+function millisecondsOf({ effectiveWindowSeconds, effectiveWindowMs }: Limit): string {
+  const stated = isWhole(effectiveWindowSeconds) && isWhole(effectiveWindowMs)
+  return stated ? `;ratepact-t-ms=${effectiveWindowMs}` : ''
+}
+
+/** A limiter hands out one array per scope, so each is written once; the text goes when the array does. */
+function createKeyTexts(): (key: Uint8Array) => string {
+  const texts = new WeakMap<Uint8Array, string>()
+  return (key) => {
+    let text = texts.get(key)
+    if (text === undefined) {
+      text = partitionKeyParameter(key)
+      texts.set(key, text)
+    }
+    return text
+  }
+}
+
+function isWhole(value: number | undefined): value is number {
+  return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= LARGEST
+}

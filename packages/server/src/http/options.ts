@@ -1,0 +1,147 @@
+import type { Draft } from '@ratepact/contract'
+import type { Cost } from '../cost.js'
+import { expected, expectFunction, expectObject, expectOneOf, expectOnly } from '../expect.js'
+import type { Limiter, LimiterOptions, OnStoreFailure } from '../limiter.js'
+import type { PartitionInput } from '../partition.js'
+import type { Policy } from '../policy.js'
+
+/** How limits are stated. */
+export interface HeaderOptions {
+  /**
+   * Whose parameter names: draft 11 (`r`, `t`), draft 12 (`a`, `w`, `c`; provisional) or both at once.
+   * @default 11
+   */
+  readonly draft?: Draft
+  /**
+   * Whether to say more exactly what the drafts round: how a policy refills, its rate, waits in milliseconds.
+   * Readers that do not know these parameters skip them.
+   * @default true
+   */
+  readonly hints?: boolean
+}
+
+/** What becomes of a call for which `partition` gave no value: count its address, fail, or let it pass uncounted. */
+export type MissingPartition = 'address' | 'reject' | 'skip'
+
+/** A function of the user's. In method form, so that it may ask for the framework's own, richer types. */
+export type UserFunction<Args extends readonly unknown[], Result> = {
+  call(...args: Args): Result | Promise<Result>
+}['call']
+
+/** The options that every adapter has; `Args` is what the framework calls a handler with. */
+export interface HttpOptions<
+  Name extends string,
+  Kind extends string,
+  Args extends readonly unknown[],
+  DeniedArgs extends readonly unknown[],
+> {
+  /**
+   * Who is calling: a text, or one for each kind that the policies count. A value may be missing.
+   * @default the client's address, which serves policies that count `client`
+   */
+  readonly partition?: UserFunction<Args, PartitionInput<Kind>>
+  /**
+   * When a value is missing. `address`: the client's address counts in its place (and without an address the call
+   * fails, so that strangers never share a bucket). `reject`: the call fails with a PartitionError, on the
+   * framework's error path. `skip`: the call passes uncounted by all policies.
+   * @default 'address', with a warning the first time
+   */
+  readonly missingPartition?: MissingPartition
+  /** Units that a call takes: a number, a record by policy name, or a function that says so. @default 1 */
+  readonly cost?: Cost<Name> | UserFunction<Args, Cost<Name>>
+  /**
+   * What is called, for policies that count per scope; asked only when there is one. Keep the values few: each is
+   * a bucket of its own for everybody.
+   * @default the method and the route's pattern, `GET /orders/:id`
+   */
+  readonly scope?: string | UserFunction<Args, string>
+  /** Calls for which it says true pass uncounted. @default none */
+  readonly skip?: UserFunction<Args, boolean>
+  /**
+   * Answers a call that may not pass, in place of the problem details. Status, `Retry-After` and `Cache-Control`
+   * are set already. What it throws goes to the framework's error path.
+   */
+  readonly onDenied?: { call(...args: DeniedArgs): unknown }['call']
+  /** Overrides the limiter's own for this adapter. */
+  readonly onStoreFailure?: OnStoreFailure
+  /** `false` states no limits at all; a refusal keeps its `Retry-After`. */
+  readonly headers?: false | HeaderOptions
+  /** Told of what looks like a mistake in how this is set up, each kind once. @default the process's warnings */
+  readonly onWarning?: (message: string) => void
+}
+
+/** A limiter that is there already. */
+export interface ByLimiter<Name extends string, Kind extends string> {
+  readonly limiter: Limiter<Name, Kind>
+  readonly policies?: undefined
+}
+
+/** A limiter to be made from these. */
+export interface ByPolicies<P extends readonly Policy[]> extends Omit<LimiterOptions<P>, 'onStoreFailure'> {
+  readonly limiter?: undefined
+}
+
+/** Policies that count anything but `client` need to be told what; the address serves that kind alone. */
+export type NeedsPartition<Kind extends string> = string extends Kind
+  ? unknown
+  : [Kind] extends ['client']
+    ? unknown
+    : { readonly partition: unknown }
+
+/** The same with nothing known of the types. */
+export type AnyHttpOptions = (ByLimiter<string, string> | ByPolicies<readonly Policy[]>) &
+  HttpOptions<string, string, readonly unknown[], readonly unknown[]>
+
+const OWN = [
+  'partition',
+  'missingPartition',
+  'cost',
+  'scope',
+  'skip',
+  'onDenied',
+  'onStoreFailure',
+  'headers',
+  'onWarning',
+]
+const OF_LIMITER = ['store', 'onEvent', 'clock']
+
+/** Checks the options of an adapter, all but those that the limiter checks. @throws TypeError naming the option */
+export function expectHttpOptions(adapter: string, options: unknown): asserts options is AnyHttpOptions {
+  expectObject(`the options of ${adapter}`, options)
+  const given = options as Readonly<Record<string, unknown>>
+  if ((given.limiter === undefined) === (given.policies === undefined))
+    throw new TypeError(`Expected ${adapter} to be given either limiter or policies`)
+  const { limiter, policies, ...rest } = given
+  if (limiter === undefined) expectOnly(`${adapter} with policies`, rest, [...OF_LIMITER, ...OWN])
+  else {
+    expectOnly(`${adapter} with a limiter`, rest, OWN)
+    expectLimiter(limiter)
+  }
+  for (const name of ['partition', 'skip', 'onDenied', 'onWarning'])
+    if (given[name] !== undefined) expectFunction(name, given[name])
+  if (given.missingPartition !== undefined)
+    expectOneOf('missingPartition', given.missingPartition, ['address', 'reject', 'skip'])
+  if (given.onStoreFailure !== undefined)
+    expectOneOf('onStoreFailure', given.onStoreFailure, ['open', 'closed'])
+  if (!['undefined', 'string', 'function'].includes(typeof given.scope))
+    throw new TypeError(expected('scope', 'a text or a function', given.scope))
+  expectHeaders(given.headers)
+}
+
+function expectLimiter(limiter: unknown): void {
+  const { consume, policies } = (
+    typeof limiter === 'object' && limiter !== null ? limiter : {}
+  ) as Partial<Limiter>
+  if (typeof consume !== 'function' || !Array.isArray(policies))
+    throw new TypeError(expected('limiter', 'made by createLimiter(…)', limiter))
+}
+
+function expectHeaders(headers: unknown): void {
+  if (headers === undefined || headers === false) return
+  if (typeof headers !== 'object' || headers === null)
+    throw new TypeError(expected('headers', 'false or an object', headers))
+  expectOnly('headers', headers, ['draft', 'hints'])
+  const { draft = 11, hints = true } = headers as Readonly<Record<string, unknown>>
+  expectOneOf('headers.draft', draft, [11, 12, 'dual'])
+  expectOneOf('headers.hints', hints, [true, false])
+}

@@ -1,0 +1,62 @@
+import type { Limiter } from '../limiter.js'
+import { kindsOf, type PartitionInput } from '../partition.js'
+import type { AnyHttpOptions } from './options.js'
+import { warnByDefault } from './warn.js'
+
+/** Finds who is calling; undefined when the call is not to be counted. What is still missing the limiter refuses. */
+export function createPartition(
+  adapter: string,
+  options: AnyHttpOptions,
+  limiter: Limiter,
+): (
+  args: readonly unknown[],
+  address: () => string | undefined,
+) => Promise<{ value: PartitionInput } | undefined> {
+  const { partition, missingPartition = 'address', onWarning = warnByDefault } = options
+  const kinds = kindsOf(limiter.policies)
+  const others = kinds.filter((kind) => kind !== 'client')
+  if (partition === undefined && others.length > 0)
+    throw new TypeError(
+      `Expected partition to be given to ${adapter}: its policies count by "${others.join('" and "')}"`,
+    )
+  let warned = options.missingPartition !== undefined
+
+  function warnOnce(missing: readonly string[]): void {
+    if (warned) return
+    warned = true
+    try {
+      onWarning(
+        `${adapter}: partition gave no value for "${missing.join('" and "')}", so the client's address is counted ` +
+          "instead. Set missingPartition to 'address' if that is meant, else to 'reject' or 'skip'.",
+      )
+    } catch {
+      // A listener watches; it must not be able to stop what it watches.
+    }
+  }
+
+  return async (args, addressOf) => {
+    const given = partition === undefined ? { client: addressOf() } : await partition(...args)
+    const record = recordOf(given)
+    if (record === undefined) return { value: given }
+    const missing = kinds.filter((kind) => isMissing(Object.hasOwn(record, kind) ? record[kind] : undefined))
+    if (missing.length === 0) return { value: record }
+    if (missingPartition === 'skip') return undefined
+    const address = missingPartition === 'address' ? addressOf() : undefined
+    if (address === undefined) return { value: record }
+    warnOnce(missing)
+    return { value: { ...record, ...Object.fromEntries(missing.map((kind) => [kind, address])) } }
+  }
+}
+
+/** A result as a record by kind; undefined for what is no partition at all, which the limiter refuses by name. */
+function recordOf(given: unknown): Readonly<Record<string, string | undefined>> | undefined {
+  if (typeof given === 'string') return { client: given }
+  if (isMissing(given)) return {}
+  return typeof given === 'object' && !Array.isArray(given)
+    ? (given as Readonly<Record<string, string | undefined>>)
+    : undefined
+}
+
+function isMissing(value: unknown): boolean {
+  return value === undefined || value === null || value === ''
+}
