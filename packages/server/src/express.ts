@@ -1,0 +1,154 @@
+import { clientAddress } from './http/address.js'
+import { createGate } from './http/core.js'
+import type { Denial, Denied } from './http/denial.js'
+import { errorOf } from './http/error.js'
+import { expressScope, type Routed } from './http/express-scope.js'
+import { setDenialHeaders } from './http/head.js'
+import { beforeHead, headOf, type NodeResponse } from './http/node-head.js'
+import type { ByLimiter, ByPolicies, HttpOptions, NeedsPartition } from './http/options.js'
+import type { KindOf, NameOf, Policy } from './policy.js'
+
+export type { Denied } from './http/denial.js'
+export type { HeaderOptions, MissingPartition } from './http/options.js'
+
+/** What a request has in Express 4 and 5. A function of yours may ask for Express's own `Request` instead. */
+export interface ExpressRequest {
+  readonly ip?: string | undefined
+  readonly method: string
+  readonly url: string
+  readonly originalUrl: string
+  readonly path: string
+  readonly headers: { readonly [name: string]: string | string[] | undefined }
+  readonly socket: { readonly remoteAddress?: string | undefined }
+  get(name: string): string | undefined
+}
+
+/** What a response has in Express 4 and 5. A function of yours may ask for Express's own `Response` instead. */
+export interface ExpressResponse {
+  // As Express types it: what middleware before this one has left for those after it.
+  // biome-ignore lint/suspicious/noExplicitAny: see above
+  readonly locals: Record<string, any>
+  statusCode: number
+  readonly headersSent: boolean
+  setHeader(name: string, value: string): unknown
+  end(body?: string): unknown
+}
+
+/** Goes on to what comes next; with an error, to the error handlers. */
+export type ExpressNext = (error?: unknown) => void
+
+/** Middleware for `app.use`, `router.use` and routes. */
+export type ExpressMiddleware = (
+  request: ExpressRequest,
+  response: ExpressResponse,
+  next: ExpressNext,
+) => void
+
+type Asked = readonly [request: ExpressRequest, response: ExpressResponse]
+
+/** The options of `rateLimit` besides the limiter or what it is made of. */
+export interface ExpressOptions<Name extends string = string, Kind extends string = string>
+  extends HttpOptions<Name, Kind, Asked, readonly [...Asked, next: ExpressNext, decision: Denied<Name>]> {}
+
+/**
+ * Middleware that asks a limiter about every request: states the limits on the answer, and answers in the handler's
+ * place what may not pass: 429 with `Retry-After` and problem details, or 503 while a closed limiter cannot ask
+ * its store. Errors, those of your functions included, go to `next(error)`.
+ *
+ * @throws TypeError or RangeError, when it is made, naming the option, the value and the rule
+ * @example app.use(rateLimit({ policies: [tokenBucket({ name: 'burst', capacity: 100, refillPerSecond: 2 })] }))
+ * @example app.post('/orders', rateLimit({ limiter, partition: (req, res) => res.locals.clientId }), handler)
+ */
+export function rateLimit<const P extends readonly Policy[]>(
+  options: ByPolicies<P> & ExpressOptions<NameOf<P>, KindOf<P>> & NeedsPartition<KindOf<P>>,
+): ExpressMiddleware
+export function rateLimit<Name extends string, Kind extends string>(
+  options: ByLimiter<Name, Kind> & ExpressOptions<NoInfer<Name>, NoInfer<Kind>> & NeedsPartition<Kind>,
+): ExpressMiddleware
+export function rateLimit(
+  options: (ByPolicies<readonly Policy[]> | ByLimiter<string, string>) & ExpressOptions,
+): ExpressMiddleware {
+  const gate = createGate<Asked>('rateLimit', options)
+  const { onDenied } = options
+
+  return function rateLimit(request, response, next) {
+    const node = response as ExpressResponse & NodeResponse & NodeState
+    const sentBefore = node.headersSent
+    const seen = {
+      address: () => clientAddress(request),
+      scope: () => expressScope(request as Routed, rateLimit),
+    }
+    gate.decide([request, response], seen).then(
+      (decision) => {
+        // Somebody (a timeout, say) has answered while we asked: a handler could only fail.
+        if (node.headersSent && !sentBefore) return
+        if (decision === undefined) return next()
+        if (!node.headersSent) {
+          const statement = gate.statement(decision, request.headers.origin !== undefined)
+          if (statement !== undefined) beforeHead(node, statement)
+        }
+        // A client that has gone is counted and served like any other: it may have wanted the effect only, as a
+        // beacon does, and were it not counted, hanging up early would be a way around the limit.
+        if (decision.allowed) return next()
+        if (node.headersSent) return cutOff(node, next)
+        if (node.destroyed) return
+        const denial = gate.denial(decision)
+        if (onDenied === undefined) deny(node, denial)
+        else void handOver(node, denial, next, (own) => onDenied(request, response, own, decision))
+      },
+      (error: unknown) => next(errorOf('rateLimit', error)),
+    )
+  }
+}
+
+interface NodeState {
+  readonly destroyed?: boolean
+  readonly writableEnded?: boolean
+}
+
+/** Half an answer is on its way and the rest may not be made: Express ends the connection on an error then. */
+function cutOff(response: NodeState, next: ExpressNext): void {
+  if (response.writableEnded !== true && response.destroyed !== true)
+    next(new Error('rateLimit refused a request whose answer had begun: put it before what sends headers'))
+}
+
+function deny(
+  response: ExpressResponse & NodeResponse,
+  { status, headers, contentType, body }: Denial,
+): void {
+  response.statusCode = status
+  setDenialHeaders(headOf(response), headers)
+  response.setHeader('Content-Type', contentType)
+  // Node itself leaves it out of an answer to HEAD.
+  response.setHeader('Content-Length', String(body.length))
+  response.end(body)
+}
+
+/** Lets the user answer. If they pass the request on instead, or fail, nothing of the refusal stays behind. */
+async function handOver(
+  response: ExpressResponse & NodeResponse,
+  { status, headers }: Denial,
+  next: ExpressNext,
+  answer: (next: ExpressNext) => unknown,
+): Promise<void> {
+  const statusBefore = response.statusCode
+  response.statusCode = status
+  setDenialHeaders(headOf(response), headers)
+
+  function undo(): void {
+    if (response.headersSent) return
+    if (response.statusCode === status) response.statusCode = statusBefore
+    for (const [name, value] of headers) if (response.getHeader(name) === value) response.removeHeader(name)
+  }
+
+  try {
+    await answer((error) => {
+      // An error passed on is the user's way to answer: status and wait stay for the error handlers.
+      if (typeof error !== 'object' || error === null) undo()
+      next(error)
+    })
+  } catch (error) {
+    undo()
+    next(errorOf('rateLimit', error))
+  }
+}

@@ -1,0 +1,62 @@
+import { createLimiter, memoryStore, tokenBucket } from '@ratepact/server'
+import { rateLimit } from '@ratepact/server/express'
+import { describe, expect, it } from 'vitest'
+
+const policy = tokenBucket({ name: 'all', capacity: 10, refillPerSecond: 1 })
+const policies = [policy]
+const limiter = createLimiter({ policies })
+const byAccount = tokenBucket({ name: 'daily', capacity: 10, refillPerSecond: 1, by: 'account' })
+const ours = 'partition, missingPartition, cost, scope, skip, onDenied, onStoreFailure, headers, onWarning'
+
+describe('rateLimit', () => {
+  it('is named, for traces that show the names of middleware', () => {
+    expect(rateLimit({ policies }).name).toBe('rateLimit')
+    expect(rateLimit({ limiter })).toHaveLength(3)
+  })
+
+  it.each<readonly [given: unknown, message: string]>([
+    [undefined, 'Expected the options of rateLimit to be an object, got undefined'],
+    [limiter.consume, 'Expected the options of rateLimit to be an object, got a function'],
+    [{}, 'Expected rateLimit to be given either limiter or policies'],
+    [{ limiter, policies }, 'Expected rateLimit to be given either limiter or policies'],
+    [{ policies: [] }, 'Expected policies to be an array of 1 to 32 policies, got an array of 0'],
+    [{ limiter: { consume() {} } }, 'Expected limiter to be made by createLimiter(…), got an object'],
+    [
+      { policies, store: {} },
+      'Expected store to be a store such as memoryStore() or redisStore(client), with run and close, got an object',
+    ],
+    [
+      { limiter, store: memoryStore() },
+      `Unknown option "store" of rateLimit with a limiter; it takes ${ours}`,
+    ],
+    [
+      { policies, windowMs: 1000 },
+      `Unknown option "windowMs" of rateLimit with policies; it takes store, onEvent, clock, ${ours}`,
+    ],
+    [{ policies, partition: 'x' }, 'Expected partition to be a function, got "x"'],
+    [{ policies, skip: true }, 'Expected skip to be a function, got true'],
+    [{ policies, onDenied: {} }, 'Expected onDenied to be a function, got an object'],
+    [{ policies, onWarning: 1 }, 'Expected onWarning to be a function, got 1'],
+    [
+      { policies, missingPartition: 'ignore' },
+      'Expected missingPartition to be one of "address", "reject", "skip", got "ignore"',
+    ],
+    [
+      { policies, onStoreFailure: 'half' },
+      'Expected onStoreFailure to be one of "open", "closed", got "half"',
+    ],
+    [{ policies, cost: -1 }, 'Expected cost to be a whole number from 0 to 1000000000000, got -1'],
+    [{ policies, cost: { othr: 1 } }, 'Unknown option "othr" of cost; it takes all'],
+    [{ policies, scope: 3 }, 'Expected scope to be a text or a function, got 3'],
+    [{ policies, headers: true }, 'Expected headers to be false or an object, got true'],
+    [{ policies, headers: { draft: 8 } }, 'Expected headers.draft to be one of 11, 12, "dual", got 8'],
+    [{ policies, headers: { hints: 1 } }, 'Expected headers.hints to be one of true, false, got 1'],
+    [{ policies, headers: { legacy: true } }, 'Unknown option "legacy" of headers; it takes draft, hints'],
+    [
+      { policies: [policy, byAccount] },
+      'Expected partition to be given to rateLimit: its policies count by "account"',
+    ],
+  ])('refuses %j and says why', (given, message) => {
+    expect(() => rateLimit(given as never)).toThrow(message)
+  })
+})
