@@ -51,6 +51,12 @@ async function openProxy(): Promise<TestProxy> {
   return proxy
 }
 
+/** Waits for a first connection; what was told until then is no matter. */
+async function connected(limiter: Limiter): Promise<void> {
+  await works(limiter)
+  events.length = 0
+}
+
 const works = (limiter: Limiter) =>
   until('the store answers', async () => (await limiter.peek('a')).source === 'store')
 
@@ -63,7 +69,7 @@ describe.each([
 ] as const)('a limiter that is %s without its store', (mode, answer) => {
   it('answers so from the first call after Redis was killed, and counts again when it is back', async () => {
     const limiter = open(server.port, mode)
-    await works(limiter)
+    await connected(limiter)
     server.signal('SIGKILL')
     expect(await limiter.consume('a')).toEqual(answer)
     expect(events).toMatchObject([{ type: 'degraded', mode, calls: 1 }])
@@ -75,7 +81,7 @@ describe.each([
 
   it('answers so while Redis stands still, by its own deadline, and counts again when it goes on', async () => {
     const limiter = open(server.port, mode)
-    await works(limiter)
+    await connected(limiter)
     server.signal('SIGSTOP')
     expect(await Promise.all([limiter.consume('a'), limiter.consume('b')])).toEqual([answer, answer])
     expect(events).toMatchObject([{ type: 'degraded', mode, reason: 'timeout', calls: 1 }])
@@ -95,7 +101,7 @@ describe.each([
   it('answers so when its connection was cut under a call', async () => {
     const proxy = await openProxy()
     const limiter = open(proxy.port, mode, 20_000)
-    await works(limiter)
+    await connected(limiter)
     proxy.replies('cut')
     expect(await limiter.consume('a')).toEqual(answer)
     expect(events).toMatchObject([{ type: 'degraded', mode, reason: 'error', calls: 1 }])
@@ -117,7 +123,7 @@ describe.each([
 
   it('answers so when Redis has no memory left for a write', async () => {
     const limiter = open(server.port, mode, 20_000)
-    await works(limiter)
+    await connected(limiter)
     await server.client().config('SET', 'maxmemory', '1')
     expect(await limiter.consume('a')).toEqual(answer)
     expect(events.at(-1)).toMatchObject({ type: 'degraded', reason: 'error', error: { message: /OOM/ } })
@@ -128,7 +134,7 @@ describe('a call whose answer is lost', () => {
   it('is charged once when the connection is cut after it was written', async () => {
     const proxy = await openProxy()
     const limiter = open(proxy.port, 'closed', 20_000)
-    await works(limiter)
+    await connected(limiter)
     proxy.replies('cut')
     expect((await limiter.consume('a', { cost: 7 })).outcome).toBe('unavailable')
     proxy.replies('pass')
@@ -139,7 +145,7 @@ describe('a call whose answer is lost', () => {
   it('is charged once when the answer comes after the deadline', async () => {
     const proxy = await openProxy()
     const limiter = open(proxy.port, 'closed')
-    await works(limiter)
+    await connected(limiter)
     proxy.replies('hold')
     expect((await limiter.consume('a', { cost: 7 })).outcome).toBe('unavailable')
     proxy.cut()
@@ -174,7 +180,7 @@ describe('a call made before the connection is ready', () => {
 
 it('tells of an outage at once, then at most once a second with the number of calls', async () => {
   const limiter = open(server.port, 'open')
-  await works(limiter)
+  await connected(limiter)
   server.signal('SIGSTOP')
   const end = performance.now() + 1500
   while (performance.now() < end) await Promise.all(Array.from({ length: 10 }, () => limiter.consume('a')))
@@ -186,7 +192,7 @@ it('tells of an outage at once, then at most once a second with the number of ca
 
 it('refuses to remember more than 10 000 calls that Redis leaves unanswered', async () => {
   const limiter = open(server.port, 'closed', 20_000)
-  await works(limiter)
+  await connected(limiter)
   server.signal('SIGSTOP')
   const calls = Array.from({ length: 10_001 }, (_, i) => limiter.consume(`client-${i}`))
   expect((await calls.at(-1))?.outcome).toBe('unavailable')
@@ -198,7 +204,7 @@ it('refuses to remember more than 10 000 calls that Redis leaves unanswered', as
 describe('closing', () => {
   it('answers the calls under way as without a store, may be repeated, and ends the limiter', async () => {
     const limiter = open(server.port, 'closed', 20_000)
-    await works(limiter)
+    await connected(limiter)
     server.signal('SIGSTOP')
     const call = limiter.consume('a')
     const queued = new Promise((resolve) => setImmediate(resolve)).then(() => limiter.close())
