@@ -1,6 +1,6 @@
 import type { QuotaPolicy } from '@ratepact/contract'
 import type { Gate } from './gate.js'
-import { bounds, needed, refilled } from './level.js'
+import { bounds, Level, needed } from './level.js'
 import type { Limit, Reading, Surroundings } from './limit.js'
 import { type OwnCall, OwnCalls } from './own-calls.js'
 import type { Flight, KnownLimit } from './pace.js'
@@ -9,6 +9,8 @@ import { type Evidence, givenBackEarly, type Mode, Votes } from './votes.js'
 
 const none = Number.POSITIVE_INFINITY
 const tiny = 1e-6
+/** `r` is rounded down: almost a whole unit more may be there. */
+const unstatedPart = 0.999
 const freeBurst = 64
 const patienceMs = 5000
 const firstProbeMs = 1000
@@ -29,8 +31,7 @@ export class PacedLimit implements Limit {
   readonly #votes = new Votes()
   #quota: Quota = unstated
   #mode: Mode = 'unknown'
-  #units = 0
-  #unitsAtMs: number
+  readonly #level: Level
   #newest: { atMs: number; available: number } | undefined
   #endMs = none
   #mayProbe = false
@@ -52,7 +53,7 @@ export class PacedLimit implements Limit {
     this.partitionKey = partitionKey
     this.gate = gate
     this.#around = around
-    this.#unitsAtMs = nowMs
+    this.#level = new Level(0, nowMs)
     this.#windowStartMs = nowMs
     this.#lastSendMs = nowMs
   }
@@ -65,8 +66,8 @@ export class PacedLimit implements Limit {
     if (refill !== undefined && quota.ratePerMs > 0) {
       this.#mode = refill === 'bucket' || refill === 'counter' ? 'bucket' : 'window'
     }
-    if (!this.#heard) this.#units = quota.units
-    this.#units = Math.min(this.#units, quota.units)
+    if (!this.#heard) this.#level.units = quota.units
+    this.#level.units = Math.min(this.#level.units, quota.units)
   }
 
   nextMs(nowMs: number, cost: number, queued: number): number {
@@ -77,12 +78,12 @@ export class PacedLimit implements Limit {
   }
 
   sent(flight: Flight): void {
-    const late = flight.sentAtMs < this.#unitsAtMs
+    const late = flight.sentAtMs < this.#level.atMs
     if (!late) this.#roll(flight.sentAtMs)
     if (!late && !this.#mayProbe && this.#wantsTest()) this.#testing = flight
-    if (this.#mayProbe) this.#units = Math.max(this.#units, flight.cost)
+    if (this.#mayProbe) this.#level.units = Math.max(this.#level.units, flight.cost)
     this.#mayProbe = false
-    this.#units -= flight.cost
+    this.#level.spend(flight.cost, flight.sentAtMs, this.#lateMs())
     this.#lastSendMs = Math.max(this.#lastSendMs, flight.sentAtMs)
     this.#flying.set(flight, this.#own.book(flight.sentAtMs, flight.cost))
     this.gate.sent(flight)
@@ -94,7 +95,7 @@ export class PacedLimit implements Limit {
     this.#roll(nowMs)
     const { leastMs, jitterMs } = this.#around.roundTrip
     if (reading.refused) {
-      this.#units += call.units
+      this.#level.units += call.units
       this.#own.refused(call)
     } else {
       this.#own.counted(call, nowMs - leastMs, nowMs - leastMs + this.#quota.windowMs + Math.max(2, jitterMs))
@@ -121,7 +122,7 @@ export class PacedLimit implements Limit {
       unit: 'requests',
       ...(units < none ? { quota: units } : {}),
       ...(windowMs < none ? { windowSeconds: windowMs / 1000 } : {}),
-      available: Math.max(0, Math.floor(this.#units + tiny)),
+      available: Math.max(0, Math.floor(this.#level.units + tiny)),
       waitSeconds: waitMs / 1000,
     }
   }
@@ -129,7 +130,7 @@ export class PacedLimit implements Limit {
   isFresh(nowMs: number): boolean {
     if (this.#flying.size > 0 || !this.gate.isOpen(nowMs)) return false
     this.#roll(nowMs)
-    if (this.#units >= this.#quota.units - tiny) return true
+    if (this.#level.units >= this.#quota.units - tiny) return true
     return this.#mode !== 'bucket' && this.#endMs === none && this.#own.nextReturnMs === none
   }
 
@@ -139,27 +140,34 @@ export class PacedLimit implements Limit {
     if (cost === 0) return nowMs
     const { roundTrip } = this.#around
     if (this.#mode === 'bucket') {
-      const need = needed(cost, this.#units, this.#quota, queued, roundTrip.jitterMs)
-      const missing = need - this.#units
+      const need = needed(cost, this.#level.units, this.#quota, queued, roundTrip.jitterMs)
+      const missing = need - this.#level.units
       return missing <= tiny ? nowMs : this.#atLatest(nowMs, nowMs + missing / this.#quota.ratePerMs)
     }
     const need = Math.min(cost, this.#quota.units)
-    if (this.#units + tiny < need) return this.#atLatest(nowMs, Math.min(this.#endMs, this.#own.nextReturnMs))
+    if (this.#level.units + tiny < need)
+      return this.#atLatest(nowMs, Math.min(this.#endMs, this.#own.nextReturnMs))
     if (this.#wantsTest())
       return this.#lastSendMs + testPause / this.#quota.ratePerMs + 2 * roundTrip.jitterMs
     return this.#keepsLateQuarter(queued) ? Math.min(this.#windowStartMs + lateQuarterMs, this.#endMs) : nowMs
   }
 
+  /** How late a call may land on a bucket; at most half its window, lest a small fast one hardly be used. */
+  #lateMs(): number {
+    if (this.#mode !== 'bucket') return 0
+    return Math.min(2 * this.#around.roundTrip.jitterMs, this.#quota.units / this.#quota.ratePerMs / 2)
+  }
+
   /** While the mode is unknown the last units are spent only after a pause: does r rise in it? */
   #wantsTest(): boolean {
     const few = Math.max(1, Math.min(3, this.#quota.units / 4))
-    return this.#mode === 'unknown' && this.#heard && this.#quota.ratePerMs > 0 && this.#units <= few
+    return this.#mode === 'unknown' && this.#heard && this.#quota.ratePerMs > 0 && this.#level.units <= few
   }
 
   /** Alone on a window, a quarter stays until others have had time to notice that the window is new. */
   #keepsLateQuarter(queued: number): boolean {
     if (this.#mode !== 'window' || this.#quota.windowMs < lateQuarterFromMs) return false
-    return queued > this.#units && this.#units < 1 + this.#quota.units / 4
+    return queued > this.#level.units && this.#level.units < 1 + this.#quota.units / 4
   }
 
   /** No wait is believed beyond the cap, and none lasts for ever: then one call asks. */
@@ -173,13 +181,10 @@ export class PacedLimit implements Limit {
   }
 
   #roll(nowMs: number): void {
-    const elapsedMs = nowMs - this.#unitsAtMs
-    this.#unitsAtMs = Math.max(nowMs, this.#unitsAtMs)
-    if (this.#mode === 'bucket') {
-      this.#units = refilled(this.#units, this.#quota, elapsedMs)
-      return
-    }
-    this.#units = Math.min(this.#quota.units, this.#units + this.#own.creditDue(nowMs))
+    const bucket = this.#mode === 'bucket'
+    this.#level.advance(nowMs, this.#quota.units, bucket ? this.#quota.ratePerMs : 0)
+    if (bucket) return
+    this.#level.units = Math.min(this.#quota.units, this.#level.units + this.#own.creditDue(nowMs))
     if (nowMs < this.#endMs) return
     // A return of our own that is due about now is the same event: one of the two counts, never both.
     const same = this.#own.nextReturnMs - nowMs <= 4 * this.#around.roundTrip.jitterMs + 10
@@ -196,7 +201,7 @@ export class PacedLimit implements Limit {
       this.#heard = true
       this.#burst = available < this.#quota.units - 1 ? 1 : 4
       this.#windowStartMs = nowMs
-      this.#units = available - this.#own.sentBetween(Number.NEGATIVE_INFINITY, none, call)
+      this.#level.units = available - this.#own.sentBetween(Number.NEGATIVE_INFINITY, none, call)
     }
     const tolerance = 2 * this.#around.roundTrip.jitterMs
     const atMs = flight.sentAtMs
@@ -245,7 +250,7 @@ export class PacedLimit implements Limit {
       this.#mode = this.#votes.decide(this.#mode)
     }
     if (this.#mode === 'bucket' || !givenBackEarly(evidence, this.#quota)) return
-    this.#units -= this.#own.creditedSince(evidence.atMs)
+    this.#level.units -= this.#own.creditedSince(evidence.atMs)
     this.#own.startAfresh(evidence.atMs - 2 * evidence.jitterMs)
     this.#endMs = none
     this.#windowStartMs = evidence.atMs
@@ -269,16 +274,18 @@ export class PacedLimit implements Limit {
         : this.#own.creditedAfter(nowMs - leastMs, this.#quota.windowMs),
       after: this.#own.sentBetween(atMs + 2 * jitterMs, none, call),
       perhapsLater: this.#own.perhapsLater(atMs - 2 * jitterMs, available, call),
+      unstated: bucket ? unstatedPart + this.#quota.ratePerMs * jitterMs : 0,
     }
-    const { most, least } = bounds(seen, this.#mode, this.#quota, jitterMs)
-    const foreign = this.#units - most
-    if (foreign > 0) this.#units = most
-    else if (this.#units < least) {
+    const { most, least } = bounds(seen, this.#quota.units)
+    const foreign = this.#level.units - most
+    if (foreign > 0) this.#level.units = most
+    else if (this.#level.units < least) {
       if (!bucket)
-        this.#own.returned(least - this.#units, nowMs - leastMs - this.#quota.windowMs + 2 * jitterMs)
-      this.#units = least
+        this.#own.returned(least - this.#level.units, nowMs - leastMs - this.#quota.windowMs + 2 * jitterMs)
+      this.#level.units = least
     }
-    if (reading.refusedHere && available === 0) this.#units = Math.min(this.#units, bucket ? 0.5 : 0)
+    if (reading.refusedHere && available === 0)
+      this.#level.units = Math.min(this.#level.units, bucket ? 0.5 : 0)
     if (available > 0) this.#silent = 0
     if (!reading.refused && foreign < 1) this.#burst = this.#burst >= freeBurst ? none : this.#burst * 2
   }

@@ -1,5 +1,7 @@
 const remembered = 32
-const jitterBeforeKnownMs = 10
+const leastJitterGuessMs = 10
+/** So few round trips may all have been alike by chance. */
+const few = 8
 
 /**
  * What the round trips of one partition have shown. Instants are compared in the frame of sends: an event on
@@ -10,7 +12,7 @@ export class RoundTrip {
   /** The shortest round trip so far; 0 while none is known. */
   leastMs = 0
   /** How far an event may lie from where its send puts it, one way. */
-  jitterMs: number = jitterBeforeKnownMs
+  jitterMs: number = leastJitterGuessMs
   readonly #latest: number[] = []
   #count = 0
 
@@ -19,9 +21,10 @@ export class RoundTrip {
     this.leastMs = this.#count === 0 ? roundTripMs : Math.min(this.leastMs, roundTripMs)
     this.#latest[this.#count % remembered] = roundTripMs
     this.#count += 1
-    if (this.#count < 3) return
     const sorted = [...this.#latest].sort((a, b) => a - b)
     const high = sorted[Math.ceil(sorted.length * 0.95) - 1] ?? this.leastMs
-    this.jitterMs = Math.min(this.leastMs, high - this.leastMs) / 2
+    const seen = Math.min(this.leastMs, high - this.leastMs) / 2
+    const guess = this.#count < few ? this.leastMs / 4 : 0
+    this.jitterMs = Math.max(seen, guess, this.#count < 3 ? leastJitterGuessMs : 0)
   }
 }
