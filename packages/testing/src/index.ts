@@ -1,2 +1,7 @@
+export type { FetchInput, LimitedApi } from './limited-api.js'
+export { limitedApi } from './limited-api.js'
+export type { Listening, ListenOptions } from './listen.js'
+export type { Counts, SeenRequest } from './log.js'
+export type { LimitedApiOptions } from './options.js'
 export type { RunUntilOptions, TestClock } from './test-clock.js'
 export { testClock } from './test-clock.js'

@@ -1,0 +1,98 @@
+import { expected } from './expect.js'
+import { createGate } from './http/core.js'
+import type { Denial, Denied } from './http/denial.js'
+import { type Head, setDenialHeaders } from './http/head.js'
+import type { ByLimiter, ByPolicies, HttpOptions } from './http/options.js'
+import { scopeOf } from './http/scope.js'
+import type { KindOf, NameOf, Policy } from './policy.js'
+
+export type { Denied } from './http/denial.js'
+export type { HeaderOptions, MissingPartition } from './http/options.js'
+
+/** What a user's functions are called with: the request, and whatever the platform hands a handler besides. */
+// biome-ignore lint/suspicious/noExplicitAny: each platform has its own, and the functions say which they want
+export type FetchArgs = readonly [request: Request, ...platform: any[]]
+
+/** Options of `rateLimit`. `partition` is needed: a Request does not say from which address it came. */
+export interface FetchOptions<Name extends string = string, Kind extends string = string>
+  extends Omit<HttpOptions<Name, Kind, FetchArgs, readonly []>, 'onDenied'> {
+  /**
+   * Answers a call that may not pass, in place of the problem details; `Retry-After`, `Cache-Control` and the
+   * limits are put into the head of what it returns.
+   */
+  onDenied?(request: Request, decision: Denied<Name>): Response | Promise<Response>
+}
+
+/** Answers requests. */
+export type FetchHandler<Args extends FetchArgs = FetchArgs> = (...args: Args) => Response | Promise<Response>
+
+/** Puts a limit before a handler. */
+export type FetchLimit = <Args extends FetchArgs>(
+  handler: FetchHandler<Args>,
+) => (...args: Args) => Promise<Response>
+
+/**
+ * Limits a handler of Fetch API requests, as edge platforms, Deno, Bun and tests have them.
+ * @throws TypeError or RangeError naming the option, the value and the rule
+ * @example
+ * const limit = rateLimit({ policies, partition: (request) => request.headers.get('x-api-key') ?? undefined })
+ * export default { fetch: limit((request) => new Response('hello')) }
+ */
+export function rateLimit<const P extends readonly Policy[]>(
+  options: ByPolicies<P> & FetchOptions<NameOf<P>, KindOf<P>>,
+): FetchLimit
+export function rateLimit<Name extends string, Kind extends string>(
+  options: ByLimiter<Name, Kind> & FetchOptions<NoInfer<Name>, NoInfer<Kind>>,
+): FetchLimit
+export function rateLimit(
+  options: (ByLimiter<string, string> | ByPolicies<readonly Policy[]>) & FetchOptions,
+): FetchLimit {
+  expectPartition(options)
+  const gate = createGate<FetchArgs>('rateLimit', options)
+  return (handler) =>
+    async (...args) => {
+      const [request] = args
+      const scope = (): string => scopeOf(request.method, '')
+      const decision = await gate.decide(args, { address: () => undefined, scope })
+      if (decision === undefined) return handler(...args)
+      const response = decision.allowed
+        ? await handler(...args)
+        : await deny(gate.denial(decision), options.onDenied?.(request, decision))
+      const statement = gate.statement(decision, request.headers.has('origin'))
+      return statement === undefined
+        ? response
+        : withHead(response, (head) => statement(response.status, head))
+    }
+}
+
+/** Anything else would be refused at each request. */
+function expectPartition(options: unknown): void {
+  if (typeof options !== 'object' || options === null || 'partition' in options) return
+  throw new TypeError(
+    expected('partition', 'a function: a Request does not say from whom it came', undefined),
+  )
+}
+
+async function deny(
+  { status, headers, contentType, body }: Denial,
+  own: Response | Promise<Response> | undefined,
+): Promise<Response> {
+  const response = (await own) ?? new Response(body, { status, headers: { 'Content-Type': contentType } })
+  return withHead(response, (head) => setDenialHeaders(head, headers))
+}
+
+/** The response with more in its head. A new one, since the head of one that came from elsewhere cannot be changed. */
+function withHead(response: Response, write: (head: Head) => void): Response {
+  const headers = new Headers(response.headers)
+  let written = false
+  write({
+    get: (name) => headers.get(name) ?? undefined,
+    set(name, value) {
+      written = true
+      headers.set(name, value)
+    },
+  })
+  if (!written) return response
+  const { status, statusText } = response
+  return new Response(response.body, { status, statusText, headers })
+}
