@@ -1,0 +1,15 @@
+import { clientAddress, createLimiter, memoryStore, tokenBucket } from '@ratepact/server'
+import { rateLimit } from '@ratepact/server/express'
+import { redisStore } from '@ratepact/server/redis'
+import express from 'express'
+import { Redis } from 'ioredis'
+
+const { REDIS_URL, PORT = '3000' } = process.env
+const limiter = createLimiter({
+  store: REDIS_URL === undefined ? memoryStore() : redisStore(new Redis(REDIS_URL)),
+  policies: [tokenBucket({ name: 'burst', capacity: 20, refillPerSecond: 50 })],
+})
+const app = express()
+app.use(rateLimit({ limiter, partition: (req) => req.get('x-api-key') ?? clientAddress(req) }))
+app.post('/orders', (_req, res) => void res.status(201).json({ ordered: true }))
+app.listen(Number(PORT), '127.0.0.1', () => console.log(`POST http://127.0.0.1:${PORT}/orders`))
