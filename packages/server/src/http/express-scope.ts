@@ -5,7 +5,7 @@ export interface Routed {
   readonly method?: string | undefined
   /** The part of the path that mounts have taken: real values, not patterns. */
   readonly baseUrl?: string | undefined
-  readonly route?: { readonly path: unknown; readonly stack?: readonly Layer[] } | undefined
+  readonly route?: { readonly path: unknown } | undefined
   readonly app?: App | undefined
 }
 
@@ -27,7 +27,7 @@ interface Layer {
   readonly handle: Stacked
   readonly route?: unknown
   /** Express 4: the pattern, compiled. */
-  readonly regexp?: RegExp & { readonly fast_slash?: boolean }
+  readonly regexp?: RegExp
   readonly keys?: readonly { readonly name: string | number }[]
   /** Where `match` answers true: what it matched. */
   readonly path?: string
@@ -49,7 +49,8 @@ const MOST_LAYERS = 2_000
 /**
  * Method and route pattern of a request, for Express 4 and 5: `GET /accounts/:id/orders`. Before routing it is the
  * pattern of the mount. Express keeps the route's pattern but only the real path of the mounts above it, so these
- * are looked up in the app: among the routers that explain that path, the one that holds this middleware.
+ * are looked up in the app: among the routers that explain that path, the one that holds this middleware. A route
+ * that has passed the request on is still the route of the middleware after it, as Express has it.
  */
 export function expressScope(request: Routed, middleware: unknown): string {
   const mount = mountPattern(request, middleware)
