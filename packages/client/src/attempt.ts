@@ -1,9 +1,10 @@
 import type { Clock } from '@ratepact/contract'
+import type { StopSignal } from './stop-signal.js'
 
 /** What may end an attempt before its answer. */
 export interface AttemptLimits {
   readonly clock: Clock
-  readonly signal?: AbortSignal | undefined
+  readonly signal?: StopSignal | undefined
   /** Milliseconds until the head of the answer must be there; infinite = no such limit. */
   readonly timeoutMs: number
   /** What the attempt ends with when the time is over. */
@@ -13,7 +14,7 @@ export interface AttemptLimits {
 /** An answer, and the means to stop its body. */
 export interface Attempted {
   readonly response: Response
-  readonly controller?: AbortController
+  readonly controller: AbortController | undefined
 }
 
 /**
@@ -25,8 +26,10 @@ export async function attempt(
   limits: AttemptLimits,
 ): Promise<Attempted> {
   const { signal, timeoutMs } = limits
-  if (signal === undefined && timeoutMs === Number.POSITIVE_INFINITY) return { response: await send() }
-  signal?.throwIfAborted()
+  if (signal === undefined && timeoutMs === Number.POSITIVE_INFINITY) {
+    return { response: await send(), controller: undefined }
+  }
+  if (signal?.aborted) throw signal.reason
   const controller = new AbortController()
   const watch = watchFor(limits, controller)
   try {
@@ -42,28 +45,30 @@ export async function attempt(
   }
 }
 
+interface Watch {
+  /** Rejects when the attempt has to stop. */
+  readonly stopped: Promise<never>
+  end(): void
+}
+
 function watchFor(
   { clock, signal, timeoutMs, timeoutReason }: AttemptLimits,
   controller: AbortController,
-): { stopped: Promise<never>; end: () => void } {
-  let abort = (): void => {}
-  let timer: unknown
+): Watch {
+  const ends: (() => void)[] = []
   const stopped = new Promise<never>((_, reject) => {
     const stop = (reason: unknown): void => {
       controller.abort(reason)
       reject(reason)
     }
-    abort = () => stop(signal?.reason)
-    signal?.addEventListener('abort', abort, { once: true })
+    if (signal !== undefined) ends.push(signal.listen(() => stop(signal.reason)))
     if (timeoutMs < Number.POSITIVE_INFINITY) {
-      timer = clock.setTimeout(() => stop(timeoutReason()), Math.max(0, timeoutMs))
+      const timer = clock.setTimeout(() => stop(timeoutReason()), Math.max(0, timeoutMs))
+      ends.push(() => clock.clearTimeout(timer))
     }
   })
-  return {
-    stopped,
-    end(): void {
-      signal?.removeEventListener('abort', abort)
-      if (timeoutMs < Number.POSITIVE_INFINITY) clock.clearTimeout(timer)
-    },
+  const end = (): void => {
+    for (const each of ends) each()
   }
+  return { stopped, end }
 }

@@ -1,18 +1,20 @@
 import { type Attempted, attempt as sendOnce } from './attempt.js'
 import type { Outgoing } from './body.js'
 import { Budget } from './budget.js'
+import type { CallSettings } from './call-options.js'
 import { type Aside, setAside } from './drain.js'
 import { RateLimitError, refusalError } from './errors.js'
-import { type EventAbout, tell } from './events.js'
+import { type EventAbout, seconds, tell } from './events.js'
 import { followBody, type Leftovers } from './follow.js'
-import type { CallSettings, Settings } from './options.js'
+import type { Settings } from './options.js'
+import { type Outcome, readOutcome } from './outcome.js'
 import type { Flight } from './pace/pace.js'
 import type { Partition } from './partition.js'
 import type { QueueRefusal, Turn } from './queue.js'
-import { type Reading, readAnswer } from './read.js'
-import { isRetryable, obstacle, retryWaitMs } from './retry.js'
+import { isRetryable, obstacle } from './retry.js'
 import { isSettled, markSettled } from './settled.js'
 import { sleep } from './sleep.js'
+import type { StopSignal } from './stop-signal.js'
 import type { FetchInput, Target } from './target.js'
 
 /** What all calls of a client share. */
@@ -20,7 +22,7 @@ export interface Surroundings {
   readonly settings: Settings
   readonly send: (input: FetchInput, init: RequestInit) => Promise<Response>
   /** Aborted when the client is closed. */
-  readonly closing: AbortSignal
+  readonly closing: StopSignal
   readonly leftovers: Leftovers
 }
 
@@ -32,7 +34,11 @@ export interface CallParts {
   readonly partition: Partition
   readonly route: string
   readonly arrival: number
-  readonly signal: AbortSignal | undefined
+  readonly signal: StopSignal | undefined
+}
+
+interface Answered extends Attempted {
+  readonly outcome: Outcome
 }
 
 /** One call of fetch: waits for its turn, sends, learns from the answer, and does it again where that helps. */
@@ -70,11 +76,10 @@ export class Call {
         return this.#unsent(error, attempt, aside)
       }
       aside?.drop()
-      const attempted = await this.#send(flight, attempt)
-      const pause = this.#learn(flight, attempted.response, attempt)
-      if (pause === undefined) return this.#finish(attempted)
-      aside = setAside(attempted.response, this.#around.settings.clock)
-      pauseMs = pause
+      const answer = await this.#send(flight, attempt)
+      if (!this.#worthAnother(answer, attempt)) return this.#finish(answer)
+      aside = setAside(answer.response, this.#around.settings.clock)
+      pauseMs = answer.outcome.paced ? 0 : answer.outcome.waitMs
     }
   }
 
@@ -84,7 +89,7 @@ export class Call {
     const { signal, partition } = this.#parts
     const turn = this.#claim(attempt)
     return this.#budget.spend(async () => {
-      signal?.throwIfAborted()
+      if (signal?.aborted) throw signal.reason
       if (pauseMs > 0)
         await sleep(pauseMs, settings.clock, signal === undefined ? [closing] : [signal, closing])
       const flight = partition.queue.take(turn)
@@ -116,74 +121,61 @@ export class Call {
     const limited = error instanceof RateLimitError
     if (limited) this.#tell({ type: 'gave-up', attempts: attempt - 1, reason: error.reason })
     const refusal = limited ? aside?.take() : undefined
-    if (refusal !== undefined) return this.#finish({ response: refusal })
+    if (refusal !== undefined) return this.#finish({ response: refusal, controller: undefined })
     aside?.drop()
     throw error
   }
 
-  async #send(flight: Flight, attempt: number): Promise<Attempted> {
+  /** Sends, and tells the pace what came of it. */
+  async #send(flight: Flight, attempt: number): Promise<Answered> {
+    const { partition, target } = this.#parts
+    try {
+      const { response, controller } = await this.#fly(flight, attempt)
+      const { settings } = this.#around
+      const outcome = readOutcome(response, target.location.origin, settings, { partition, flight, attempt })
+      for (const fault of outcome.reading.ignored) this.#tell({ type: 'field-ignored', ...fault })
+      return { response, controller, outcome }
+    } catch (error) {
+      partition.pace.lost(flight)
+      throw error
+    } finally {
+      partition.queue.landed()
+    }
+  }
+
+  #fly(flight: Flight, attempt: number): Promise<Attempted> {
     const { settings, send } = this.#around
     const { partition, outgoing, signal } = this.#parts
     const { attemptTimeoutMs, maxAttempts, clock } = settings
     const { totalLeftMs } = this.#budget
-    const timeoutMs = Math.min(attemptTimeoutMs, totalLeftMs)
     const timeoutReason = (): unknown =>
       totalLeftMs < attemptTimeoutMs
         ? refusalError('deadline', partition.label, Number.NaN, partition.pace.limits(flight.route))
         : new DOMException(`No answer within ${attemptTimeoutMs / 1000} s`, 'TimeoutError')
-    try {
-      const { input, init } = outgoing.next(attempt >= maxAttempts)
-      return await sendOnce((own) => send(input, own === undefined ? init : { ...init, signal: own }), {
-        clock,
-        signal,
-        timeoutMs,
-        timeoutReason,
-      })
-    } catch (error) {
-      partition.pace.lost(flight)
-      partition.queue.landed()
-      throw error
-    }
+    const { input, init } = outgoing.next(attempt >= maxAttempts)
+    return sendOnce((own) => send(input, own === undefined ? init : { ...init, signal: own }), {
+      clock,
+      signal,
+      timeoutMs: Math.min(attemptTimeoutMs, totalLeftMs),
+      timeoutReason,
+    })
   }
 
-  /** @returns how long to pause before the next attempt (none = as long as the pace says), or undefined for no other */
-  #learn(flight: Flight, response: Response, attempt: number): number | undefined {
-    const { settings } = this.#around
-    const { partition, target } = this.#parts
-    const { status } = response
-    const reading = readAnswer(response, target.location.origin)
-    for (const fault of reading.ignored) this.#tell({ type: 'field-ignored', ...fault })
-    const limited = status === 429 || (settings.statuses.has(status) && reading.hintMs !== undefined)
-    const paced = limited && reading.own
-    const refusals = paced ? partition.streak.refused(flight.sentAtMs, settings.clock.now()) : 0
-    const waitMs = retryWaitMs(reading.hintMs, Math.max(refusals, attempt), settings.backoff, settings.random)
-    if (limited)
-      this.#tell({ type: 'refused', status, attempt, ...seconds('retryAfterSeconds', reading.hintMs) })
-    this.#inform(flight, reading, paced ? waitMs : undefined)
-    partition.queue.landed()
-    if (!this.#worthAnother(response, attempt, waitMs, paced)) return undefined
-    this.#tell({ type: 'retrying', status, attempt: attempt + 1, waitSeconds: waitMs / 1000 })
-    return paced ? 0 : waitMs
-  }
-
-  #inform(flight: Flight, reading: Reading, refusedMs: number | undefined): void {
-    const { pace, streak } = this.#parts.partition
-    const { limits, policies } = reading
-    if (refusedMs === undefined) streak.accepted(flight.sentAtMs)
-    if (refusedMs === undefined) pace.answered(flight, { outcome: 'accepted', limits, policies })
-    else pace.answered(flight, { outcome: 'refused', limits, policies, retryAfterMs: refusedMs })
-  }
-
-  #worthAnother(response: Response, attempt: number, waitMs: number, paced: boolean): boolean {
+  #worthAnother({ response, outcome }: Answered, attempt: number): boolean {
+    const { reading, limited, paced, waitMs } = outcome
     const { settings } = this.#around
     const { partition, outgoing, target, route, about } = this.#parts
-    if (!isRetryable(response.status, target.method, settings) || isSettled(response)) return false
+    const { status } = response
+    if (limited)
+      this.#tell({ type: 'refused', status, attempt, ...seconds('retryAfterSeconds', reading.hintMs) })
+    if (!isRetryable(status, target.method, settings) || isSettled(response)) return false
     const { queue } = partition
     const { leftMs, bound } = this.#budget
     const longestMs = paced && !queue.flying ? Math.max(waitMs, queue.waitMs(route, about.cost)) : waitMs
     const { repeatable } = outgoing
     const reason = obstacle({ attempt, repeatable, waitMs: longestMs, leftMs, bound }, settings)
     if (reason !== undefined) this.#tell({ type: 'gave-up', attempts: attempt, reason })
+    else this.#tell({ type: 'retrying', status, attempt: attempt + 1, waitSeconds: waitMs / 1000 })
     return reason === undefined
   }
 
@@ -207,10 +199,4 @@ export class Call {
     const { partition, route } = this.#parts
     tell(this.#around.settings.onEvent, partition.label, route, about)
   }
-}
-
-/** A member of that name where the time is known, else none. */
-function seconds<Name extends string>(name: Name, ms: number | undefined): { [name in Name]?: number } {
-  if (ms === undefined || !Number.isFinite(ms)) return {}
-  return { [name]: Math.max(0, ms) / 1000 } as { [name in Name]?: number }
 }

@@ -3,7 +3,12 @@ export function expected(name: string, rule: string, value: unknown): string {
   return `Expected ${name} to be ${rule}, got ${shown(value)}`
 }
 
-/** A number within bounds, or the default where none was given. */
+/** The value, or the default where it is undefined: `??` would take null for not given, which it is not. */
+export function given<T>(value: T | undefined, fallback: T): T {
+  return value === undefined ? fallback : value
+}
+
+/** A number within bounds. */
 export function checkNumber(name: string, value: unknown, least: number, most: number, unit = ''): number {
   if (typeof value === 'number' && value >= least && value <= most) return value
   throw misfit(name, `a number${unit} from ${least} to ${most}`, value)

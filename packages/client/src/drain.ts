@@ -1,8 +1,13 @@
 import type { Clock } from '@ratepact/contract'
 import { Alarm } from './alarm.js'
 
-/** Up to here it is cheaper to read a body that nobody wants than to open another connection. */
-const mostBytes = 65_536
+/** Up to here a refusal is kept, for the case that its call cannot be sent again after all. */
+const mostKept = 65_536
+/**
+ * Up to here it is read and thrown away, which costs less than another connection. (undici even opens two
+ * for each body that is cancelled.)
+ */
+const mostRead = 1_048_576
 const mostMs = 1000
 
 /** A refusal put aside while its call waits to be sent again. */
@@ -23,34 +28,41 @@ export function setAside(response: Response, clock: Clock): Aside {
   }
   const copy = response.clone()
   const reader = response.body.getReader()
-  let lost = false
-  const giveUp = (): void => {
-    lost = true
-    cancel(reader)
+  let kept = true
+  const stopKeeping = (): void => {
+    kept = false
     cancel(copy.body)
+  }
+  const giveUp = (): void => {
+    stopKeeping()
+    cancel(reader)
   }
   const alarm = new Alarm(clock, giveUp)
   alarm.set(clock.now() + mostMs)
-  const draining = drain(reader).then((small) => (small ? undefined : giveUp()), giveUp)
+  const draining = drain(reader, stopKeeping).catch(giveUp)
   void draining.finally(() => alarm.clear())
   return {
     take(): Response | undefined {
       alarm.clear()
       cancel(reader)
-      return lost ? undefined : copy
+      return kept ? copy : undefined
     },
     drop: () => cancel(copy.body),
   }
 }
 
-/** @returns whether the end came before too many bytes did */
-async function drain(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<boolean> {
-  for (let bytes = 0; bytes <= mostBytes; ) {
+/** Reads to the end, or until it was too much. */
+async function drain(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  stopKeeping: () => void,
+): Promise<void> {
+  for (let bytes = 0; bytes <= mostRead; ) {
     const { done, value } = await reader.read()
-    if (done) return true
+    if (done) return
     bytes += value.byteLength
+    if (bytes > mostKept) stopKeeping()
   }
-  return false
+  await reader.cancel()
 }
 
 function cancel(body: { cancel(): Promise<void> } | null): void {

@@ -63,3 +63,12 @@ export function tell(
     // The listener's own fault; the call goes on.
   }
 }
+
+/** A member of that name where the time is known, else none. */
+export function seconds<Name extends string>(
+  name: Name,
+  ms: number | undefined,
+): { [name in Name]?: number } {
+  if (ms === undefined || !Number.isFinite(ms)) return {}
+  return { [name]: Math.max(0, ms) / 1000 } as { [name in Name]?: number }
+}

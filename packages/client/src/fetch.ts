@@ -1,17 +1,13 @@
 import { outgoing } from './body.js'
 import { Call, type Surroundings } from './call.js'
+import { type CallOptions, readCallOptions } from './call-options.js'
 import { expected } from './check.js'
 import { closedError } from './errors.js'
 import { leftovers } from './follow.js'
-import {
-  type CallOptions,
-  type ClientOptions,
-  readCallOptions,
-  readOptions,
-  type Settings,
-} from './options.js'
+import { type ClientOptions, readOptions, type Settings } from './options.js'
 import type { KnownLimit } from './pace/pace.js'
 import { Partitions } from './partitions.js'
+import { StopSignals } from './stop-signal.js'
 import { type FetchInput, isRequest, readTarget, type Target } from './target.js'
 
 /** What fetch takes as its second argument, and what a paced call may say about itself. */
@@ -58,6 +54,7 @@ class Client {
   readonly #settings: Settings
   readonly #partitions: Partitions
   readonly #closing = new AbortController()
+  readonly #signals = new StopSignals()
   readonly #around: Surroundings
   #arrivals = 0
 
@@ -65,12 +62,13 @@ class Client {
     this.#settings = settings
     this.#partitions = new Partitions(settings)
     const send: Surroundings['send'] = settings.fetch ?? ((input, init) => globalThis.fetch(input, init))
-    this.#around = { settings, send, closing: this.#closing.signal, leftovers: leftovers() }
+    const closing = this.#signals.of(this.#closing.signal)
+    this.#around = { settings, send, closing, leftovers: leftovers() }
   }
 
   async call(input: FetchInput, init: RatepactInit): Promise<Response> {
     this.#closing.signal.throwIfAborted()
-    const about = readCallOptions(init.rateLimit, this.#settings)
+    const about = readCallOptions(init.rateLimit, this.#settings.perCall)
     const target = readTarget(input, init)
     const ready = outgoing(input, init)
     if (target === undefined) {
@@ -78,6 +76,7 @@ class Client {
       return this.#around.send(plain.input, plain.init)
     }
     this.#arrivals += 1
+    const signal = signalOf(input, init)
     const call = new Call(this.#around, {
       about,
       target,
@@ -85,7 +84,7 @@ class Client {
       partition: this.#partitions.open(this.#key(target), target.location.origin),
       route: this.#route(target),
       arrival: this.#arrivals,
-      signal: signalOf(input, init),
+      signal: signal && this.#signals.of(signal),
     })
     return call.run()
   }

@@ -1,6 +1,7 @@
 import { type Clock, type QuotaPolicy, systemClock } from '@ratepact/contract'
 import { type Backoff, exponentialBackoff } from './backoff.js'
-import { checkFunction, checkMembers, checkNumber, checkWhole, expected } from './check.js'
+import { type CallSettings, readMaxWaitMs } from './call-options.js'
+import { checkFunction, checkMembers, checkNumber, checkWhole, expected, given } from './check.js'
 import type { ClientEvent } from './events.js'
 import { defaultPartition } from './partition.js'
 import { defaultRoute } from './route.js'
@@ -52,13 +53,6 @@ export interface ClientOptions {
   readonly onEvent?: ((event: ClientEvent) => unknown) | undefined
 }
 
-/** What is settled anew for each call. */
-export interface CallSettings {
-  readonly cost: number
-  readonly priority: number
-  readonly maxWaitMs: number
-}
-
 /** Options once checked, times in milliseconds. */
 export interface Settings {
   readonly fetch: ClientOptions['fetch']
@@ -78,16 +72,6 @@ export interface Settings {
   readonly onEvent: ClientOptions['onEvent']
 }
 
-/** What one call may say in `init.rateLimit`. */
-export interface CallOptions {
-  /** Quota units that the call takes. @default 1 */
-  readonly cost?: number | undefined
-  /** Who goes first when calls wait: the higher. @default 0 */
-  readonly priority?: number | undefined
-  /** @default that of the client */
-  readonly maxWaitSeconds?: number | undefined
-}
-
 const defaults = {
   maxWaitSeconds: 60,
   maxQueue: 1000,
@@ -103,8 +87,6 @@ const optionNames = [
   ...['totalTimeoutSeconds', 'attemptTimeoutSeconds', 'retry', 'backoff', 'clock', 'random', 'onEvent'],
 ]
 
-/** The longest wait that can be asked for: a year. */
-const mostWaitSeconds = 31_536_000
 /** Timeouts are single timers, and no timer is longer. */
 const mostTimeoutSeconds = 2_147_483
 const mostCost = 999_999_999_999_999
@@ -112,45 +94,28 @@ const mostCost = 999_999_999_999_999
 /** @throws TypeError or RangeError that names the option, the rule and what was given. */
 export function readOptions(options: ClientOptions): Settings {
   checkMembers('options', options, optionNames)
-  const given = <T>(name: keyof ClientOptions, fallback: T): T =>
+  const chosen = <T>(name: keyof ClientOptions, fallback: T): T =>
     options[name] === undefined ? fallback : checkFunction(name, options[name] as T)
   return {
-    fetch: given('fetch', undefined as ClientOptions['fetch']),
-    partition: given('partition', defaultPartition),
-    route: given('route', defaultRoute),
+    fetch: chosen('fetch', undefined as ClientOptions['fetch']),
+    partition: chosen('partition', defaultPartition),
+    route: chosen('route', defaultRoute),
     policies: readPolicies(options.policies),
     perCall: {
       cost: defaults.cost,
       priority: defaults.priority,
       maxWaitMs: readMaxWaitMs('maxWaitSeconds', options.maxWaitSeconds, defaults.maxWaitSeconds * 1000),
     },
-    maxQueue: checkWhole('maxQueue', options.maxQueue ?? defaults.maxQueue, 0, 10_000_000),
-    maxAttempts: checkWhole('maxAttempts', options.maxAttempts ?? defaults.maxAttempts, 1, 1000),
+    maxQueue: checkWhole('maxQueue', given(options.maxQueue, defaults.maxQueue), 0, 10_000_000),
+    maxAttempts: checkWhole('maxAttempts', given(options.maxAttempts, defaults.maxAttempts), 1, 1000),
     totalTimeoutMs: readTimeoutMs('totalTimeoutSeconds', options.totalTimeoutSeconds),
     attemptTimeoutMs: readTimeoutMs('attemptTimeoutSeconds', options.attemptTimeoutSeconds),
     ...readRetry(options.retry),
     backoff: readBackoff(options.backoff),
     clock: readClock(options.clock),
-    random: given('random', Math.random),
-    onEvent: given('onEvent', undefined as ClientOptions['onEvent']),
+    random: chosen('random', Math.random),
+    onEvent: chosen('onEvent', undefined as ClientOptions['onEvent']),
   }
-}
-
-/** What a call says about itself, completed from the client's settings. */
-export function readCallOptions(options: CallOptions | undefined, settings: Settings): CallSettings {
-  const { perCall } = settings
-  if (options === undefined) return perCall
-  checkMembers('rateLimit', options, ['cost', 'priority', 'maxWaitSeconds'])
-  return {
-    cost: checkWhole('rateLimit.cost', options.cost ?? perCall.cost, 0, mostCost),
-    priority: checkNumber('rateLimit.priority', options.priority ?? perCall.priority, -1000, 1000),
-    maxWaitMs: readMaxWaitMs('rateLimit.maxWaitSeconds', options.maxWaitSeconds, perCall.maxWaitMs),
-  }
-}
-
-function readMaxWaitMs(name: string, seconds: number | undefined, defaultMs: number): number {
-  if (seconds === undefined) return defaultMs
-  return checkNumber(name, seconds, 0, mostWaitSeconds, ' of seconds') * 1000
 }
 
 function readTimeoutMs(name: string, seconds: number | undefined): number {
@@ -160,10 +125,10 @@ function readTimeoutMs(name: string, seconds: number | undefined): number {
 
 function readRetry(retry: RetryOptions | undefined): Pick<Settings, 'statuses' | 'methods'> {
   if (retry !== undefined) checkMembers('retry', retry, ['statuses', 'methods'])
-  const statuses = readList('retry.statuses', retry?.statuses ?? defaults.statuses, (name, status) =>
+  const statuses = readList('retry.statuses', given(retry?.statuses, defaults.statuses), (name, status) =>
     checkWhole(name, status, 400, 599),
   )
-  const methods = readList('retry.methods', retry?.methods ?? defaults.methods, readMethod)
+  const methods = readList('retry.methods', given(retry?.methods, defaults.methods), readMethod)
   return { statuses: new Set(statuses), methods: new Set(methods) }
 }
 
@@ -178,7 +143,7 @@ function readList<T>(name: string, list: readonly unknown[], check: (name: strin
 }
 
 function readPolicies(policies: readonly QuotaPolicy[] | undefined): readonly QuotaPolicy[] {
-  return readList('policies', policies ?? [], (name, policy) => {
+  return readList('policies', given(policies, []), (name, policy) => {
     if (typeof policy !== 'object' || policy === null)
       throw new TypeError(expected(name, 'an object', policy))
     const { policy: policyName, quota, windowSeconds, unit } = policy as Partial<QuotaPolicy>

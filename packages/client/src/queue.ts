@@ -2,6 +2,7 @@ import type { Clock } from '@ratepact/contract'
 import { Alarm } from './alarm.js'
 import { Heap } from './heap.js'
 import type { Flight, Pace } from './pace/pace.js'
+import type { StopSignal } from './stop-signal.js'
 
 /** A call's claim to be sent. */
 export interface Turn {
@@ -15,7 +16,7 @@ export interface Turn {
   readonly deadlineMs: number
   /** Whether it was sent before: a retry is never turned away from a full queue. */
   readonly again: boolean
-  readonly signal?: AbortSignal | undefined
+  readonly signal: StopSignal | undefined
   /** Makes the error that the call ends with when it cannot be sent. */
   readonly refuse: (refusal: QueueRefusal) => Error
 }
@@ -29,7 +30,8 @@ export interface QueueRefusal {
 interface Waiter extends Turn {
   readonly resolve: (flight: Flight) => void
   readonly reject: (reason: unknown) => void
-  readonly abort: () => void
+  /** Stops listening to the signal. */
+  readonly release: (() => void) | undefined
 }
 
 /**
@@ -79,13 +81,12 @@ export class Queue {
       throw turn.refuse({ why: 'full', waitMs: this.waitMs(turn.route, turn.cost) })
     }
     return new Promise((resolve, reject) => {
-      const abort = (): void => {
+      const release = turn.signal?.listen(() => {
         this.#leave(waiter)
         reject(turn.signal?.reason)
         this.#pump()
-      }
-      const waiter: Waiter = { ...turn, resolve, reject, abort }
-      turn.signal?.addEventListener('abort', abort, { once: true })
+      })
+      const waiter: Waiter = { ...turn, resolve, reject, release }
       this.#order.push(waiter)
       this.#deadlines.push(waiter)
       this.#pump()
@@ -146,7 +147,7 @@ export class Queue {
   }
 
   #leave(waiter: Waiter): void {
-    waiter.signal?.removeEventListener('abort', waiter.abort)
+    waiter.release?.()
     this.#order.remove(waiter)
     this.#deadlines.remove(waiter)
   }

@@ -1,23 +1,23 @@
-import { type Backoff, backoffMs } from './backoff.js'
 import type { RateLimitReason } from './errors.js'
-
-/** One answer, and what its call may still do. */
-export interface Outcome {
-  /** How many times the call was sent. */
-  readonly attempt: number
-  readonly repeatable: boolean
-  /** How long to wait before it could be sent again, and how long it may wait. */
-  readonly waitMs: number
-  readonly leftMs: number
-  /** What `leftMs` is short because of. */
-  readonly bound: RateLimitReason
-}
 
 /** Which answers are retried. */
 export interface RetryRules {
   readonly statuses: ReadonlySet<number>
   readonly methods: ReadonlySet<string>
   readonly maxAttempts: number
+}
+
+/** What a call may still do. */
+export interface Chances {
+  /** How many times it was sent. */
+  readonly attempt: number
+  /** Whether its body can be sent again. */
+  readonly repeatable: boolean
+  /** How long to wait before it could be sent again, and how long it may wait. */
+  readonly waitMs: number
+  readonly leftMs: number
+  /** What `leftMs` is short because of. */
+  readonly bound: RateLimitReason
 }
 
 export type Obstacle = RateLimitReason | 'attempts' | 'body'
@@ -28,29 +28,8 @@ export function isRetryable(status: number, method: string, rules: RetryRules): 
 }
 
 /** What stands against sending again a call whose answer is worth it; undefined = nothing. */
-export function obstacle(outcome: Outcome, rules: RetryRules): Obstacle | undefined {
-  if (outcome.attempt >= rules.maxAttempts) return 'attempts'
-  if (!outcome.repeatable) return 'body'
-  return outcome.waitMs > outcome.leftMs ? outcome.bound : undefined
-}
-
-/** Grows with each refusal in a row, for servers whose hint is shorter than their limit. */
-function leastMs(refusals: number): number {
-  return refusals <= 1 ? 0 : Math.min(50 * 2 ** Math.min(refusals - 2, 20), 10_000)
-}
-
-/**
- * How long to wait after an answer. The server's hint is never undercut; where it says nothing, or says
- * "now" and so nothing, the backoff decides.
- *
- * @param refusals how many in a row, this one included
- */
-export function retryWaitMs(
-  hintMs: number | undefined,
-  refusals: number,
-  backoff: Backoff,
-  random: () => number,
-): number {
-  if (hintMs === undefined || hintMs <= 0) return backoffMs(backoff, refusals, random)
-  return Math.max(hintMs, leastMs(refusals))
+export function obstacle(chances: Chances, rules: RetryRules): Obstacle | undefined {
+  if (chances.attempt >= rules.maxAttempts) return 'attempts'
+  if (!chances.repeatable) return 'body'
+  return chances.waitMs > chances.leftMs ? chances.bound : undefined
 }

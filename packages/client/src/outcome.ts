@@ -1,0 +1,59 @@
+import { type Backoff, backoffMs } from './backoff.js'
+import type { Settings } from './options.js'
+import type { Flight } from './pace/pace.js'
+import type { Partition } from './partition.js'
+import { type Reading, readAnswer } from './read.js'
+
+/** An answer, and what follows from it for its partition and its call. */
+export interface Outcome {
+  readonly reading: Reading
+  /** Whether it says that a limit is exhausted. */
+  readonly limited: boolean
+  /** Whether that limit is the partition's, so that the pace holds back all calls and not this one alone. */
+  readonly paced: boolean
+  /** How long to wait before another attempt. */
+  readonly waitMs: number
+}
+
+/** Reads the answer to one attempt and tells the partition. */
+export function readOutcome(
+  response: Response,
+  origin: string,
+  settings: Settings,
+  { partition, flight, attempt }: { partition: Partition; flight: Flight; attempt: number },
+): Outcome {
+  const { statuses, clock, backoff, random } = settings
+  const { status } = response
+  const { streak, pace } = partition
+  const reading = readAnswer(response, origin)
+  const limited = status === 429 || (statuses.has(status) && reading.hintMs !== undefined)
+  const paced = limited && reading.own
+  const refusals = paced ? streak.refused(flight.sentAtMs, clock.now()) : 0
+  const waitMs = retryWaitMs(reading.hintMs, Math.max(refusals, attempt), backoff, random)
+  const { limits, policies } = reading
+  if (!paced) streak.accepted(flight.sentAtMs)
+  if (paced) pace.answered(flight, { outcome: 'refused', limits, policies, retryAfterMs: waitMs })
+  else pace.answered(flight, { outcome: 'accepted', limits, policies })
+  return { reading, limited, paced, waitMs }
+}
+
+/**
+ * How long to wait after an answer. The server's hint is never undercut; where it says nothing, or says
+ * "now" and so nothing, the backoff decides.
+ *
+ * @param refusals how many in a row, this one included
+ */
+function retryWaitMs(
+  hintMs: number | undefined,
+  refusals: number,
+  backoff: Backoff,
+  random: () => number,
+): number {
+  if (hintMs === undefined || hintMs <= 0) return backoffMs(backoff, refusals, random)
+  return Math.max(hintMs, leastMs(refusals))
+}
+
+/** Grows with each refusal in a row, for servers whose hint is shorter than their limit. */
+function leastMs(refusals: number): number {
+  return refusals <= 1 ? 0 : Math.min(50 * 2 ** Math.min(refusals - 2, 20), 10_000)
+}

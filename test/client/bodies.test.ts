@@ -1,0 +1,204 @@
+import { Readable } from 'node:stream'
+import { createFetch, exponentialBackoff } from '@ratepact/client'
+import { describe, expect, it } from 'vitest'
+import { fakeServer, respond } from './fake.js'
+import { inTurn, serve } from './http.js'
+
+const backoff = exponentialBackoff({ firstSeconds: 0.02 })
+const refusal = { status: 429, body: 'later' }
+const bytes = new Uint8Array(100_000).map((_, index) => (index * 7) % 256)
+
+const kinds: Record<string, () => { body: NonNullable<RequestInit['body']>; expected: Uint8Array }> = {
+  'a string': () => ({ body: 'grüße', expected: Buffer.from('grüße') }),
+  'an empty string': () => ({ body: '', expected: new Uint8Array() }),
+  'a Uint8Array': () => ({ body: bytes.slice(), expected: bytes }),
+  'a part of a buffer': () => ({ body: bytes.subarray(10, 20), expected: bytes.slice(10, 20) }),
+  'an ArrayBuffer': () => ({ body: bytes.slice().buffer, expected: bytes }),
+  'a DataView': () => ({ body: new DataView(bytes.slice().buffer, 5, 7), expected: bytes.slice(5, 12) }),
+  'a Blob': () => ({ body: new Blob([bytes]), expected: bytes }),
+  URLSearchParams: () => ({ body: new URLSearchParams({ a: '1 2' }), expected: Buffer.from('a=1+2') }),
+}
+
+describe('a body that can be sent again', () => {
+  for (const [kind, make] of Object.entries(kinds)) {
+    it(`${kind} arrives byte for byte at each attempt, with the same type`, async () => {
+      const server = await serve(inTurn(refusal, refusal, {}))
+      const { body, expected } = make()
+      const response = await createFetch({ backoff })(server.url, { method: 'POST', body })
+      expect(response.status).toBe(200)
+      expect(server.seen).toHaveLength(3)
+      for (const seen of server.seen) {
+        expect(Buffer.compare(seen.body, expected)).toBe(0)
+        expect(seen.headers['content-length']).toBe(String(expected.length))
+        expect(seen.headers['content-type']).toBe(server.seen[0]?.headers['content-type'])
+      }
+    })
+  }
+
+  it('FormData arrives whole at each attempt, under the boundary that its head names', async () => {
+    const server = await serve(inTurn(refusal, {}))
+    const form = new FormData()
+    form.append('name', 'Ada')
+    form.append('file', new Blob([bytes], { type: 'application/x-test' }), 'data.bin')
+    const response = await createFetch({ backoff })(server.url, { method: 'POST', body: form })
+    expect(response.status).toBe(200)
+    expect(server.seen).toHaveLength(2)
+    for (const seen of server.seen) {
+      const received = await new Response(seen.body, {
+        headers: { 'content-type': String(seen.headers['content-type']) },
+      }).formData()
+      expect(received.get('name')).toBe('Ada')
+      const file = received.get('file') as File
+      expect(file.name).toBe('data.bin')
+      expect(Buffer.compare(Buffer.from(await file.arrayBuffer()), bytes)).toBe(0)
+    }
+  })
+
+  it('is sent as it was when the call was made, whatever becomes of it during a wait', async () => {
+    const server = await serve(inTurn(refusal, {}))
+    const api = createFetch({ backoff })
+    const body = new Uint8Array([1, 2, 3])
+    const params = new URLSearchParams({ a: '1' })
+    const headers: Record<string, string> = { 'x-test': 'before' }
+    const init: RequestInit = { method: 'POST', body, headers }
+    const first = api(server.url, init)
+    const second = api(server.url, { method: 'POST', body: params })
+    body.fill(9)
+    params.set('a', '2')
+    init.method = 'DELETE'
+    await Promise.all([first, second])
+    const sent = server.seen.map((seen) => `${seen.method} ${seen.body.toString('hex')}`)
+    expect(new Set(sent)).toEqual(new Set(['POST 010203', `POST ${Buffer.from('a=1').toString('hex')}`]))
+  })
+
+  it('headers given as an iterator are sent at each attempt', async () => {
+    const server = await serve(inTurn(refusal, {}))
+    const headers = new Map([['x-test', 'yes']]).entries() as unknown as [string, string][]
+    await createFetch({ backoff })(server.url, { headers })
+    expect(server.seen.map((seen) => seen.headers['x-test'])).toEqual(['yes', 'yes'])
+  })
+})
+
+describe('a Request', () => {
+  it('without a body is sent again, and its method and headers with it', async () => {
+    const server = await serve(inTurn(refusal, {}))
+    const request = new Request(server.url, { headers: { 'x-test': 'yes' } })
+    expect((await createFetch({ backoff })(request)).status).toBe(200)
+    expect(server.seen.map(({ method, headers }) => [method, headers['x-test']])).toEqual([
+      ['GET', 'yes'],
+      ['GET', 'yes'],
+    ])
+  })
+
+  it('with a body is sent again byte for byte, and is used up afterwards, as fetch leaves it', async () => {
+    const server = await serve(inTurn(refusal, refusal, {}))
+    const request = new Request(server.url, { method: 'POST', body: bytes })
+    expect((await createFetch({ backoff })(request)).status).toBe(200)
+    expect(server.seen).toHaveLength(3)
+    for (const seen of server.seen) expect(Buffer.compare(seen.body, bytes)).toBe(0)
+    expect(request.bodyUsed).toBe(true)
+  })
+
+  it('with a body in init sends that one', async () => {
+    const server = await serve(inTurn(refusal, {}))
+    const request = new Request(server.url, { method: 'POST', body: 'old' })
+    await createFetch({ backoff })(request, { body: 'new' })
+    expect(server.seen.map((seen) => seen.body.toString())).toEqual(['new', 'new'])
+  })
+
+  it('is not cloned when no attempt can follow', async () => {
+    const { fetch, sent } = fakeServer(() => respond(429))
+    const request = new Request('http://api.test/', { method: 'POST', body: 'x' })
+    let clones = 0
+    request.clone = () => {
+      clones += 1
+      return Request.prototype.clone.call(request)
+    }
+    await createFetch({ fetch, maxAttempts: 1 })(request)
+    expect(clones).toBe(0)
+    expect(sent[0]?.input).toBe(request)
+  })
+
+  it('that is used up already is refused as fetch refuses it', async () => {
+    const server = await serve(inTurn({}))
+    const request = new Request(server.url, { method: 'POST', body: 'x' })
+    await request.text()
+    await expect(fetch(request)).rejects.toBeInstanceOf(TypeError)
+    await expect(createFetch()(request)).rejects.toBeInstanceOf(TypeError)
+    expect(server.seen).toHaveLength(0)
+  })
+
+  it('given as init keeps its method, headers and body', async () => {
+    const server = await serve(inTurn({}))
+    const init = new Request('http://other.test/', { method: 'PUT', headers: { 'x-test': 'yes' }, body: 'x' })
+    await createFetch()(server.url, init as RequestInit)
+    expect(server.seen[0]).toMatchObject({ method: 'PUT' })
+    expect(server.seen[0]?.headers['x-test']).toBe('yes')
+    expect(server.seen[0]?.body.toString()).toBe('x')
+  })
+})
+
+describe('a body that can be read once', () => {
+  const streams: Record<string, () => unknown> = {
+    'a ReadableStream': () => new Blob(['once']).stream(),
+    'a Node stream': () => Readable.from([Buffer.from('once')]),
+    'an async generator': async function* () {
+      yield Buffer.from('once')
+    },
+  }
+  for (const [kind, make] of Object.entries(streams)) {
+    it(`${kind} is sent once and gets its 429 back, readable`, async () => {
+      const server = await serve(inTurn(refusal))
+      const body = (
+        kind === 'an async generator' ? (make as () => AsyncIterable<Buffer>)() : make()
+      ) as BodyInit
+      const response = await createFetch({ backoff })(server.url, {
+        method: 'POST',
+        body,
+        duplex: 'half',
+      } as RequestInit)
+      expect(response.status).toBe(429)
+      expect(await response.text()).toBe('later')
+      expect(server.seen.map((seen) => seen.body.toString())).toEqual(['once'])
+    })
+  }
+})
+
+describe('the answer after a refusal', () => {
+  it('has nothing of the refusal in it: a plain 200 after a gzipped 429', async () => {
+    const { gzipSync } = await import('node:zlib')
+    const zipped = gzipSync('slow down')
+    const server = await serve(
+      inTurn(
+        { status: 429, headers: { 'content-encoding': 'gzip', 'content-type': 'text/x' }, body: zipped },
+        { headers: { 'content-type': 'text/plain' }, body: 'plain' },
+      ),
+    )
+    const response = await createFetch({ backoff })(server.url)
+    expect(await response.text()).toBe('plain')
+    expect(response.headers.get('content-encoding')).toBeNull()
+    expect(response.headers.get('content-type')).toBe('text/plain')
+  })
+
+  it('is the refusal itself, whole, when a longer block makes the wait too long after all', async () => {
+    // The first call waits one second; meanwhile the second is told to wait a minute.
+    const { clock, fetch } = fakeServer((number) => {
+      if (number <= 2) return respond(200)
+      return number === 3
+        ? respond(429, { 'retry-after': '1' }, 'the first refusal')
+        : respond(429, { 'retry-after': '100' }, 'the second refusal')
+    }, 10)
+    const api = createFetch({ fetch, clock, maxWaitSeconds: 30 })
+    await clock.runUntil(api('http://api.test/'))
+    await clock.runUntil(api('http://api.test/'))
+    const first = api('http://api.test/')
+    await clock.advance(5)
+    const second = api('http://api.test/')
+    const [one, two] = await clock.runUntil(Promise.all([first, second]))
+    expect([one.status, two.status]).toEqual([429, 429])
+    expect(await one.text()).toBe('the first refusal')
+    expect(await two.text()).toBe('the second refusal')
+    expect(clock.now()).toBeLessThan(1000)
+    expect(clock.pending).toBe(0)
+  })
+})

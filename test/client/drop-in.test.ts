@@ -1,0 +1,117 @@
+import { createFetch } from '@ratepact/client'
+import { describe, expect, it } from 'vitest'
+import { type Handler, inTurn, serve } from './http.js'
+
+const site: Handler = (seen, response) => {
+  const { path } = seen
+  if (path === '/redirect') response.writeHead(302, { location: '/text' }).end()
+  else if (path === '/cached') response.writeHead(304, { etag: '"1"' }).end()
+  else if (path === '/none') response.writeHead(204).end()
+  else if (path === '/json') response.setHeader('content-type', 'application/json').end('{"a":1}')
+  else if (path === '/fault') response.writeHead(500).end('broken')
+  else if (path === '/cookies') response.writeHead(200, { 'set-cookie': ['a=1', 'b=2'] }).end()
+  else response.end(`${seen.method} ${path} ${seen.body}`)
+}
+
+async function facts(response: Response): Promise<unknown> {
+  const { status, statusText, ok, redirected, type, url, headers } = response
+  const body = response.bodyUsed ? 'used' : await response.clone().text()
+  const cookies = headers.getSetCookie()
+  return { status, statusText, ok, redirected, type, url, body, cookies, etag: headers.get('etag') }
+}
+
+describe('the answer is what fetch gives', () => {
+  const cases: [string, RequestInit?][] = [
+    ['/text?q=1'],
+    ['/text', { method: 'POST', body: 'data' }],
+    ['/text', { method: 'HEAD' }],
+    ['/redirect'],
+    ['/redirect', { redirect: 'manual' }],
+    ['/cached', { headers: { 'if-none-match': '"1"' } }],
+    ['/none'],
+    ['/json'],
+    ['/fault'],
+    ['/cookies'],
+  ]
+  for (const [path, init] of cases) {
+    it(`for ${init?.method ?? 'GET'} ${path} ${init?.redirect ?? ''}`, async () => {
+      const server = await serve(site)
+      const api = createFetch()
+      const ours = await api(server.url + path, init)
+      expect(ours).toBeInstanceOf(Response)
+      expect(await facts(ours)).toEqual(await facts(await fetch(server.url + path, init)))
+    })
+  }
+
+  it('for a string, a URL, a Request and anything that turns into a string', async () => {
+    const server = await serve(site)
+    const api = createFetch()
+    const url = `${server.url}/text`
+    const inputs = [url, new URL(url), new Request(url), { toString: () => url } as unknown as URL]
+    for (const input of inputs) expect(await (await api(input)).text()).toBe('GET /text ')
+  })
+
+  it('with a signal too, whole and unchanged', async () => {
+    const server = await serve(site)
+    const { signal } = new AbortController()
+    const response = await createFetch()(`${server.url}/json`, { signal })
+    expect(Object.keys(response)).toEqual([])
+    expect(response.url).toBe(`${server.url}/json`)
+    const copy = response.clone()
+    expect(await response.json()).toEqual({ a: 1 })
+    expect(response.bodyUsed).toBe(true)
+    expect(await copy.text()).toBe('{"a":1}')
+    await expect(response.text()).rejects.toBeInstanceOf(TypeError)
+  })
+})
+
+describe('the error is what fetch gives', () => {
+  it('for what is no address, or one of no use', async () => {
+    const api = createFetch()
+    for (const input of ['/relative', 'http://', 'http://user:password@host/', 'foo:bar']) {
+      const theirs: unknown = await fetch(input).catch((error) => error)
+      const ours: unknown = await api(input).catch((error) => error)
+      expect(ours).toBeInstanceOf(TypeError)
+      expect(String(ours)).toBe(String(theirs))
+    }
+  })
+
+  it('for what makes no request: always a rejection, never a throw', async () => {
+    const api = createFetch()
+    const url = 'http://127.0.0.1:9/'
+    for (const init of [{ method: 'GET', body: 'x' }, { headers: { 'a b': 'c' } }, { method: 'no method' }]) {
+      const theirs: unknown = await fetch(url, init).catch((error) => error)
+      const ours: unknown = await api(url, init).catch((error) => error)
+      expect(ours).toBeInstanceOf(TypeError)
+      expect(theirs).toBeInstanceOf(TypeError)
+    }
+  })
+})
+
+describe('the underlying fetch', () => {
+  it('serves addresses that are not HTTP as it does alone', async () => {
+    const response = await createFetch()('data:text/plain,hello')
+    expect(await response.text()).toBe('hello')
+  })
+
+  it('is globalThis.fetch as it is at the time of the call', async () => {
+    const api = createFetch()
+    const { fetch } = globalThis
+    globalThis.fetch = async () => new Response('another one')
+    try {
+      expect(await (await api('http://api.test/')).text()).toBe('another one')
+    } finally {
+      globalThis.fetch = fetch
+    }
+  })
+
+  it('uses a kept connection again', async () => {
+    const server = await serve(inTurn({ body: 'x'.repeat(1000) }))
+    const api = createFetch()
+    for (let call = 0; call < 10; call += 1) {
+      await (await api(server.url)).text()
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    }
+    expect(server.connections).toBe(1)
+  })
+})
