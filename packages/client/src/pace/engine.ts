@@ -3,6 +3,7 @@ import { Gate } from './gate.js'
 import { KnownLimits } from './known-limits.js'
 import type { Limit, Reading, Surroundings } from './limit.js'
 import type { Answer, Flight, KnownLimit, Pace } from './pace.js'
+import { patienceMs } from './patience.js'
 import { RoundTrip } from './round-trip.js'
 import { type Route, Routes } from './routes.js'
 import { type Statement, statements } from './statements.js'
@@ -19,8 +20,6 @@ export interface PaceOptions {
 }
 
 const defaultMaxBlockMs = 600_000
-/** How long others wait for a call that is finding out something; then one more may try. */
-const probePatienceMs = 5000
 
 /** Makes the pacing engine of one partition. */
 export function createPace(options: PaceOptions): Pace {
@@ -130,11 +129,11 @@ class Engine implements Pace {
   #probeMs(route: Route | undefined, now: number): number {
     if (!this.#anyAnswer) {
       const free = this.#known.anyGiven || this.#open.size === 0
-      return free ? now : Math.max(now, this.#lastSendMs + probePatienceMs)
+      return free ? now : Math.max(now, this.#lastSendMs + patienceMs)
     }
     // A service that keeps routes apart may hold this one too; one that does not has said all there is to know.
     if (!this.#anyPartitionKey || route === undefined || route.answered || route.open === 0) return now
-    return Math.max(now, this.#lastSendMs + probePatienceMs)
+    return Math.max(now, this.#lastSendMs + patienceMs)
   }
 
   #close(flight: Flight): Open | undefined {
@@ -204,13 +203,8 @@ function sane(cost: number): number {
 }
 
 function reading(statement: Statement | undefined, refused: boolean, refusedHere: boolean): Reading {
-  const { limit, policy } = statement ?? {}
-  return {
-    ...(limit === undefined ? {} : { limit }),
-    ...(policy === undefined ? {} : { policy }),
-    refused,
-    refusedHere,
-  }
+  const limit = statement?.limit
+  return limit === undefined ? { refused, refusedHere } : { limit, refused, refusedHere }
 }
 
 /** The wait that an exhausted limit states, if it states one. */

@@ -12,7 +12,6 @@ export interface Surroundings extends GateOptions {
 export interface Reading {
   /** Absent where the answer states the policy alone. */
   readonly limit?: ServiceLimit
-  readonly policy?: QuotaPolicy
   /** The call was refused, by whichever limit. */
   readonly refused: boolean
   /** This limit is among those that refused it. */

@@ -53,19 +53,14 @@ export class OwnCalls {
   }
 
   /**
-   * The call was counted by the server, or may have been, at `latestMs` at the latest; `returnsAtMs` is when a
-   * rolling window gives it back.
+   * The call is over. If it took units, the server counted them at `latestMs` at the latest, and a rolling window
+   * gives them back by `returnsAtMs`; a refused call took none and leaves no trace.
    */
-  counted(call: OwnCall, latestMs: number, returnsAtMs: number): void {
+  settled(call: OwnCall, latestMs: number, returnsAtMs: number): void {
     call.flying = false
     call.latestMs = latestMs
     call.returnsAtMs = returnsAtMs
     if (!call.gone && call.units > 0) this.nextReturnMs = Math.min(this.nextReturnMs, returnsAtMs)
-  }
-
-  refused(call: OwnCall): void {
-    call.flying = false
-    call.units = 0
   }
 
   /** Units of other own calls sent later than `afterMs`, up to and including `untilMs`. */

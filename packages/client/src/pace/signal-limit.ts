@@ -2,11 +2,11 @@ import type { QuotaPolicy } from '@ratepact/contract'
 import type { Gate } from './gate.js'
 import type { Limit, Reading, Surroundings } from './limit.js'
 import type { Flight, KnownLimit } from './pace.js'
+import { patienceMs } from './patience.js'
 import { type Quota, quotaOf, unstated } from './quota.js'
 
 const firstPauseMs = 1000
 const pauseCapMs = 60_000
-const patienceMs = 5000
 
 /**
  * A limit in units that a client cannot count before it sends (bytes, tokens, unknown ones), or with a quota of

@@ -26,6 +26,7 @@ export function statements(answer: Answer): readonly Statement[] {
   }
   const stated = new Map<string, Statement>()
   for (const limit of answer.limits.slice(0, mostPerAnswer)) {
+    if (!(limit.available >= 0)) continue
     const key = limitKey(limit.policy, limit.partitionKey)
     const before = stated.get(key)?.limit
     if (before !== undefined && before.available <= limit.available) continue

@@ -1,0 +1,53 @@
+import type { Flight } from './pace.js'
+import type { Quota } from './quota.js'
+import { type Evidence, type Mode, Votes } from './votes.js'
+
+/** Units of refilling that a pause waits for: enough to show in whole units, whatever the delays hide. */
+const pauseUnits = 2.5
+
+/**
+ * Finds out how a limit gives back where the server does not say: by what answers show in passing, and by a pause
+ * before the last units are spent, in which a bucket must refill and a window must not.
+ */
+export class Guess {
+  mode: Mode = 'unknown'
+  readonly #votes = new Votes()
+  #testing: Flight | undefined
+
+  /** The server says how it refills: no guessing. */
+  told(refill: Quota['refill']): void {
+    if (refill === undefined) return
+    this.mode = refill === 'bucket' || refill === 'counter' ? 'bucket' : 'window'
+  }
+
+  /** So few units are left that the next call should come after a pause. */
+  wantsPause(units: number, quota: Quota): boolean {
+    return (
+      this.mode === 'unknown' && quota.ratePerMs > 0 && units <= Math.max(1, Math.min(3, quota.units / 4))
+    )
+  }
+
+  /** How long a pause is, after the last send. */
+  pauseMs(quota: Quota, jitterMs: number): number {
+    return pauseUnits / quota.ratePerMs + 2 * jitterMs
+  }
+
+  /** This call goes after a pause: its answer tells. */
+  paused(flight: Flight): void {
+    this.#testing = flight
+  }
+
+  /** Weighs an answer. `explained`: it was refused here although own calls account for all that is used. */
+  weigh(flight: Flight, evidence: Evidence, quota: Quota, explained: boolean): void {
+    if (quota.refill !== undefined || quota.ratePerMs === 0) return
+    this.#votes.weigh(evidence, quota)
+    if (this.#testing === flight) {
+      this.#testing = undefined
+      const { previous, available, sentBetween, taken } = evidence
+      const still = previous !== undefined && available <= previous.available - sentBetween - taken
+      if (still) this.#votes.pauseBroughtNothing()
+    }
+    if (this.mode === 'bucket' && explained) this.#votes.refusedUnexplained()
+    this.mode = this.#votes.decide(this.mode)
+  }
+}

@@ -1,0 +1,57 @@
+const none = Number.POSITIVE_INFINITY
+const lateQuarterMs = 1200
+const lateQuarterFromMs = 5000
+
+/**
+ * When a limit that gives back in jumps will do so next, as far as answers tell. What `t` states of an exhausted
+ * limit is when more comes, not how much: the edge therefore lets one call ask, and never fills the level.
+ */
+export class WindowEdge {
+  /** Latest instant of the next give-back; Infinity while none is known. */
+  endMs: number = none
+  #startMs: number
+  #mayAsk = false
+
+  constructor(nowMs: number) {
+    this.#startMs = nowMs
+  }
+
+  /** An answer with nothing left gives the instant of the next unit, at the latest. */
+  stated(latestMs: number, nowMs: number): void {
+    this.endMs = nowMs >= this.endMs ? latestMs : Math.min(this.endMs, latestMs)
+  }
+
+  /** A window began: at its first answer, or where units came back early. */
+  begin(atMs: number): void {
+    this.#startMs = atMs
+    this.endMs = none
+  }
+
+  /**
+   * Time passes. Nobody need ask while a call is in flight, nor where a return of our own is due about now: that is
+   * the same event on a rolling window, and must not count twice.
+   */
+  advance(nowMs: number, idle: boolean, nextReturnMs: number, jitterMs: number): void {
+    if (nowMs < this.endMs) return
+    this.#mayAsk ||= idle && nextReturnMs - nowMs > 4 * jitterMs + 10
+    this.endMs = none
+  }
+
+  /** The edge has passed and a call may find out what came back. */
+  get mayAsk(): boolean {
+    return this.#mayAsk
+  }
+
+  asked(): void {
+    this.#mayAsk = false
+  }
+
+  /**
+   * Until when the last quarter of a window is kept, while more is queued: others know the edge only to the second,
+   * and one client would take every window before they wake.
+   */
+  keptUntilMs(units: number, queued: number, quotaUnits: number, windowMs: number): number {
+    const late = windowMs >= lateQuarterFromMs && queued > units && units < 1 + quotaUnits / 4
+    return late ? Math.min(this.#startMs + lateQuarterMs, this.endMs) : Number.NEGATIVE_INFINITY
+  }
+}
