@@ -65,7 +65,7 @@ test('the demo keeps the API up when asked, counts in memory without a Redis, an
   timeout: 60_000,
 }, async () => {
   const { process: child, status, out } = demo(['--serve'], await bareEnvironment())
-  await expect.poll(out, { timeout: 50_000 }).toContain('curl')
+  await Promise.race([expect.poll(out, { timeout: 50_000 }).toContain('curl'), status])
   expect(out()).toContain('counts in memory: REDIS_URL is not set and there is no redis-server on the PATH')
   const url = /http:\S+\/orders/.exec(out())?.[0] ?? ''
   const response = await fetch(url, { method: 'POST', headers: { 'x-api-key': 'me' } })

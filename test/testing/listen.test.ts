@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { request as httpRequest } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { tokenBucket } from '@ratepact/server'
-import { type LimitedApi, type Listening, limitedApi } from '@ratepact/testing'
+import { type LimitedApi, type Listening, limitedApi, testClock } from '@ratepact/testing'
 import { Agent, fetch } from 'undici'
 import { expect, onTestFinished, test } from 'vitest'
 
@@ -137,6 +137,21 @@ test('tells the answer when the client has gone', async () => {
   expect(signals[0]?.aborted).toBe(false)
   call.destroy()
   await expect.poll(() => signals[0]?.aborted, { interval: 5 }).toBe(true)
+})
+
+test('counts by the clock of the test on a port as well', async () => {
+  const clock = testClock()
+  const api = limitedApi({
+    clock,
+    policies: [tokenBucket({ name: 'burst', capacity: 1, refillPerSecond: 0.001 })],
+  })
+  const { url, close } = await api.listen()
+  onTestFinished(close)
+  const dispatcher = oneConnection()
+  const status = async (): Promise<number> => (await fetch(url, { dispatcher })).status
+  expect([await status(), await status()]).toEqual([200, 429])
+  await clock.advance(1_000_000)
+  expect(await status()).toBe(200)
 })
 
 test('closes with connections open and a call under way, twice if asked, and leaves nothing behind', async () => {
