@@ -1,7 +1,9 @@
+import { defaultServerConditions } from 'vite'
 import { defineConfig } from 'vitest/config'
 
-// Packages are imported by name and resolve to their sources, so a test needs no build.
-const conditions = ['@ratepact/source', 'node', 'import', 'module', 'default']
+// Our packages are imported by name and resolve to their sources, so a test needs no build. The rest are the usual
+// conditions; one more, and Node itself would get it too and find modules that it cannot require.
+const conditions = ['@ratepact/source', ...defaultServerConditions]
 
 export default defineConfig({
   root: new URL('..', import.meta.url).pathname,
