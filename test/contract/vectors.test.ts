@@ -7,6 +7,7 @@ import {
   type ServiceLimit,
 } from '@ratepact/contract'
 import { describe, expect, test } from 'vitest'
+// biome-ignore lint/correctness/useImportExtensions: it is data, and has no .js beside it.
 import data from './vectors.json' with { type: 'json' }
 
 interface Vector {
