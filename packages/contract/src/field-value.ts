@@ -30,6 +30,19 @@ export function joinLines(value: FieldValue): FieldText {
   return { status: 'text', text: texts.join(', ') }
 }
 
+/** Takes the optional whitespace of HTTP off both ends, which is less than `String.trim` does. */
+export function trim(text: string): string {
+  let start = 0
+  let end = text.length
+  while (start < end && isSpace(text, start)) start += 1
+  while (end > start && isSpace(text, end - 1)) end -= 1
+  return text.slice(start, end)
+}
+
+function isSpace(text: string, at: number): boolean {
+  return text[at] === ' ' || text[at] === '\t'
+}
+
 function isBlank(text: string): boolean {
   return /^[ \t]*$/.test(text)
 }

@@ -1,3 +1,5 @@
+import { type FieldValue, joinLines, trim } from './field-value.js'
+
 const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 const month = `(?<month>${months.join('|')})`
 const time = '(?<hour>\\d{2}):(?<minute>\\d{2}):(?<second>\\d{2})'
@@ -28,6 +30,15 @@ export function parseHttpDate(text: string, now: Date = new Date()): number | un
     if (at !== undefined && at <= latest.getTime()) return at
   }
   return undefined
+}
+
+/**
+ * When an answer was made, in milliseconds since 1970: its own `Date`, which cancels the difference
+ * between the two clocks, or `now` where that field is missing or unreadable.
+ */
+export function answeredAt(date: FieldValue, now: Date): number {
+  const field = joinLines(date)
+  return (field.status === 'text' ? parseHttpDate(trim(field.text), now) : undefined) ?? now.getTime()
 }
 
 function instant(parts: Record<string, string | undefined>, year: number): number | undefined {

@@ -1,5 +1,6 @@
-import { type FieldValue, joinLines } from './field-value.js'
-import { parseHttpDate } from './http-date.js'
+import { type FieldValue, joinLines, trim } from './field-value.js'
+import { answeredAt, parseHttpDate } from './http-date.js'
+import { plainNumbers } from './plain-number.js'
 
 /** What a date in `Retry-After` is counted from. */
 export interface RetryAfterContext {
@@ -23,14 +24,12 @@ export function parseRetryAfter(value: FieldValue, context: RetryAfterContext = 
   const field = joinLines(value)
   if (field.status !== 'text') return undefined
   const text = trim(field.text)
-  const listed = largest(text, /^\d+$/)
-  if (listed !== undefined) return Math.min(listed, longestSeconds)
+  const listed = plainNumbers(text, /^\d+$/)
+  if (listed !== undefined) return Math.min(largest(listed), longestSeconds)
   const now = context.now ?? new Date()
   const at = parseHttpDate(text, now)
   if (at === undefined) return undefined
-  const from =
-    (context.date === undefined ? undefined : parseHttpDate(trim(context.date), now)) ?? now.getTime()
-  const seconds = Math.ceil((at - from) / 1000)
+  const seconds = Math.ceil((at - answeredAt(context.date, now)) / 1000)
   return Number.isNaN(seconds) ? undefined : Math.min(Math.max(seconds, 0), longestSeconds)
 }
 
@@ -44,30 +43,10 @@ export function parseRetryAfter(value: FieldValue, context: RetryAfterContext = 
 export function parseRetryAfterMs(value: FieldValue): number | undefined {
   const field = joinLines(value)
   if (field.status !== 'text') return undefined
-  const ms = largest(trim(field.text), /^\d+(?:\.\d+)?$/)
-  return ms === undefined ? undefined : Math.min(ms, longestSeconds * 1000)
+  const listed = plainNumbers(field.text, /^\d+(?:\.\d+)?$/)
+  return listed === undefined ? undefined : Math.min(largest(listed), longestSeconds * 1000)
 }
 
-/** The largest of numbers parted by commas, if each has the form asked for. */
-function largest(text: string, form: RegExp): number | undefined {
-  let most = 0
-  for (const part of text.split(',')) {
-    const number = trim(part)
-    if (!form.test(number)) return undefined
-    most = Math.max(most, Number(number))
-  }
-  return most
-}
-
-/** Takes the optional whitespace of HTTP off both ends, which is less than `String.trim` does. */
-function trim(text: string): string {
-  let start = 0
-  let end = text.length
-  while (start < end && isSpace(text, start)) start += 1
-  while (end > start && isSpace(text, end - 1)) end -= 1
-  return text.slice(start, end)
-}
-
-function isSpace(text: string, at: number): boolean {
-  return text[at] === ' ' || text[at] === '\t'
+function largest(numbers: readonly number[]): number {
+  return numbers.reduce((most, number) => Math.max(most, number))
 }
