@@ -19,8 +19,12 @@ function tsc(...args: string[]): string {
 }
 
 test('one file alone knows structured-headers, and none knows Node', () => {
+  const sources = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    name.endsWith('.ts'),
+  )
+  expect(sources).toContain(join('legacy', 'format.ts'))
   const importing = (pattern: RegExp) =>
-    readdirSync(source).filter((name) => pattern.test(readFileSync(join(source, name), 'utf8')))
+    sources.filter((name) => pattern.test(readFileSync(join(source, name), 'utf8')))
   expect(importing(/from 'structured-headers'/)).toEqual(['structured-field.ts'])
   expect(importing(/from 'node:/)).toEqual([])
 })
@@ -29,14 +33,18 @@ test('its declarations name no type of structured-headers and compile without th
   timeout: 60_000,
 }, () => {
   tsc('-p', join(root, 'packages/contract/tsconfig.build.json'), '--outDir', built)
-  const declarations = readdirSync(built).filter((name) => name.endsWith('.d.ts'))
+  const declarations = readdirSync(built, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    name.endsWith('.d.ts'),
+  )
   expect(declarations).toContain('index.d.ts')
   for (const name of declarations)
     expect(readFileSync(join(built, name), 'utf8')).not.toMatch(/structured-headers/)
   writeFileSync(join(built, 'package.json'), '{ "type": "module" }')
   writeFileSync(
     join(built, 'consumer.ts'),
-    `import { type FieldResult, formatRateLimit, parseRateLimit, type ServiceLimit } from './index.js'
+    `import { type FieldResult, formatRateLimit, parseRateLimit, readRateLimitFields, type ServiceLimit } from './index.js'
+     const headers: Record<string, string | string[] | undefined> = {}
+     if (readRateLimitFields((name) => headers[name]).dialect === undefined) {}
      const result: FieldResult<ServiceLimit> = parseRateLimit('"a";r=1')
      if (result.status === 'ok') formatRateLimit(result.items)
     `,

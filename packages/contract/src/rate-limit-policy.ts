@@ -6,7 +6,7 @@ import type { FieldResult, QuotaPolicy } from './limits.js'
 import { type FieldItem, readList, type WrittenItem, writeList } from './structured-field.js'
 
 /** The unit of a policy that names none (draft-11 section 3.1.2). */
-const defaultUnit = 'requests'
+export const defaultUnit = 'requests'
 
 /** How the draft's registry table spells the same unit (section 10.3 against 3.1.2). */
 const registrySpelling = 'request'
@@ -80,6 +80,7 @@ function policyItem(where: string, policy: QuotaPolicy): WrittenItem {
   ]
 }
 
-function plainUnit(unit: string | undefined): string {
+/** The unit by the name that the draft's text uses. */
+export function plainUnit(unit: string | undefined): string {
   return unit === undefined || unit === registrySpelling ? defaultUnit : unit
 }

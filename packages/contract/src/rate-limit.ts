@@ -3,7 +3,14 @@ import { keepOneOfEach, type Placed } from './duplicate.js'
 import type { FieldValue } from './field-value.js'
 import { checkWindowMs, hintKeys, readInstances, readWindowMs } from './hint.js'
 import type { FieldResult, ServiceLimit } from './limits.js'
-import { type FieldItem, type Parameter, readList, type WrittenItem, writeList } from './structured-field.js'
+import {
+  type FieldItem,
+  type FieldList,
+  type Parameter,
+  readList,
+  type WrittenItem,
+  writeList,
+} from './structured-field.js'
 
 /**
  * Which draft's parameter names to write: 11 (`r`, `t`), 12 (`a`, `w`, `c`) or both at once. The names
@@ -31,7 +38,11 @@ const draft12 = { available: 'a', window: 'w', cost: 'c' } as const
  * that leaves less is kept. Never throws.
  */
 export function parseRateLimit(value: FieldValue): FieldResult<ServiceLimit> {
-  const list = readList(value)
+  return readLimits(readList(value))
+}
+
+/** What the `RateLimit` field says, once it is parsed. */
+export function readLimits(list: FieldList): FieldResult<ServiceLimit> {
   if (list.status !== 'list') return list
   const members: Placed<ServiceLimit>[] = []
   for (const [index, item] of list.items.entries()) {
@@ -63,8 +74,13 @@ function draftsOf(draft: unknown): readonly Names[] {
   throw new RangeError(expected('draft', "11, 12 or 'dual'", draft))
 }
 
+/** Whether a member is in the names of draft 12. With both drafts' names it is read by those of 11. */
+export function isDraft12(item: FieldItem): boolean {
+  return item.has('a') && !item.has('r')
+}
+
 function readLimit(item: FieldItem): ServiceLimit {
-  const names = item.has('a') && !item.has('r') ? draft12 : draft11
+  const names = isDraft12(item) ? draft12 : draft11
   const limit: ServiceLimit = { policy: item.name(), available: item.requiredInteger(names.available, 0) }
   const window = item.integer(names.window, 0)
   if (window !== undefined) limit.effectiveWindowSeconds = window
@@ -80,7 +96,7 @@ function readLimit(item: FieldItem): ServiceLimit {
 }
 
 /** Fewer units are stricter, and as many units for a longer time; no time is the shortest. */
-function leavesLess(earlier: ServiceLimit, later: ServiceLimit): boolean {
+export function leavesLess(earlier: ServiceLimit, later: ServiceLimit): boolean {
   if (later.available !== earlier.available) return later.available < earlier.available
   return (later.effectiveWindowSeconds ?? -1) > (earlier.effectiveWindowSeconds ?? -1)
 }

@@ -1,4 +1,11 @@
-import { type BareItem, parseList, serializeList, Token } from 'structured-headers'
+import {
+  type BareItem,
+  parseDictionary,
+  parseList,
+  serializeDictionary,
+  serializeList,
+  Token,
+} from 'structured-headers'
 import { type FieldValue, joinLines } from './field-value.js'
 
 /**
@@ -20,6 +27,18 @@ export class FieldItem {
     if (typeof this.#value === 'string') return this.#value
     this.#fail(`expected the name to be a String, got ${kindOf(this.#value)}`)
     return ''
+  }
+
+  /** Whether the value is a String, which is how a policy is named from draft 08 on. */
+  isNamed(): boolean {
+    return typeof this.#value === 'string'
+  }
+
+  /** The value of the Item, which must be an Integer no less than 0, as drafts before 08 have it. */
+  count(): number {
+    if (isInteger(this.#value) && this.#value >= 0) return this.#value + 0
+    this.#fail(`expected an Integer from 0, got ${kindOf(this.#value)}`)
+    return 0
   }
 
   has(key: string): boolean {
@@ -82,25 +101,53 @@ export function readList(value: FieldValue): FieldList {
   }
 }
 
+export type FieldDictionary =
+  | { status: 'absent' }
+  | { status: 'ignored'; reason: string }
+  | { status: 'dictionary'; members: ReadonlyMap<string, FieldItem> }
+
+/** Reads a Dictionary of Items (RFC 9651 section 3.2). An Inner List becomes an Item with a fault. */
+export function readDictionary(value: FieldValue): FieldDictionary {
+  const field = joinLines(value)
+  if (field.status !== 'text') return field
+  try {
+    const members = new Map<string, FieldItem>()
+    for (const [key, [value, parameters]] of parseDictionary(field.text)) {
+      members.set(key, new FieldItem(value, parameters))
+    }
+    return { status: 'dictionary', members }
+  } catch (error) {
+    return {
+      status: 'ignored',
+      reason: `not a Dictionary: ${error instanceof Error ? error.message : error}`,
+    }
+  }
+}
+
 /** A parameter to write, its value checked before. Without a key or a value it is left out. */
 export type Parameter = readonly [
   key: string | undefined,
   value: number | string | Uint8Array<ArrayBuffer> | undefined,
 ]
 
-export type WrittenItem = readonly [name: string, parameters: readonly Parameter[]]
+export type WrittenItem = readonly [value: string | number, parameters: readonly Parameter[]]
 
 /** Writes a List of Items, none of which may be missing: the empty List has no form on the wire. */
 export function writeList(items: readonly WrittenItem[]): string {
   return serializeList(
-    items.map(([name, parameters]) => {
+    items.map(([value, parameters]) => {
       const given = new Map<string, BareItem>()
       for (const [key, value] of parameters) {
         if (key !== undefined && value !== undefined) given.set(key, value)
       }
-      return [name, given]
+      return [value, given]
     }),
   )
+}
+
+/** Writes a Dictionary of Integers, checked before. */
+export function writeDictionary(members: Readonly<Record<string, number>>): string {
+  return serializeDictionary(members)
 }
 
 /** The parser has one number type, so the Decimal 50.0 passes for the Integer 50. */
