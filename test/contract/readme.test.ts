@@ -18,7 +18,7 @@ function program(snippet: string): string {
 
 describe('the README', () => {
   test('has snippets, each with something to compare', () => {
-    expect(snippets.length).toBe(4)
+    expect(snippets.length).toBe(6)
     for (const snippet of snippets) expect(program(snippet)).toContain('pairs.push')
   })
 
