@@ -53,7 +53,11 @@ describe('a rate is kept to 0.1 %', () => {
           // What takes longer to refill is refused when it is built.
           fc.pre(capacity / rate < 70 * 365 * 86_400)
           let nowMs = 0
-          const policy = tokenBucket({ name: 'rate', capacity, refillPerSecond: Math.min(1e6, rate) })
+          const policy = tokenBucket({
+            name: 'rate',
+            capacity,
+            refillPerSecond: Math.max(1 / (31 * 86_400), Math.min(1e6, rate)),
+          })
           const limiter = createLimiter({
             policies: [policy],
             store: memoryStore({ clock: { now: () => nowMs } }),
