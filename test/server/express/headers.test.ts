@@ -191,6 +191,10 @@ describe.each(majors)('Answers on %s', (name, express) => {
       'writeHead with a flat list',
       ((_req, res) => void res.writeHead(200, ['RateLimit', '"up";r=1']).end()) as RequestHandler,
     ],
+    [
+      'writeHead with a list of pairs',
+      ((_req, res) => void res.writeHead(200, [['RateLimit', '"up";r=1']] as never).end()) as RequestHandler,
+    ],
     ['two lines', ((_req, res) => void res.setHeader('RateLimit', ['"up";r=1']).end()) as RequestHandler],
   ])("leave a handler's own members, given by %s, and add theirs", async (_, handler) => {
     const { ask } = await start(handler)

@@ -156,9 +156,10 @@ const layouts: readonly (readonly [
       router.use((req, res, next) => limit(req, res, next))
       router.get('/x', (_req, res) => void res.end())
       app.use('/a/:id', router)
+      app.use('/b/:id', router)
       return app
     },
-    [['/a/1/x', '/a/2/x', '/a/a/y']],
+    [['/a/1/x', '/a/2/x', '/a/a/y'], ['/b/1/x']],
   ],
   [
     'a router that contains itself',

@@ -29,9 +29,8 @@ export function beforeHead(response: NodeResponse, listener: Listener): void {
   hooked[LISTENERS] = listeners
   const { writeHead } = response
   response.writeHead = function (status: number, ...rest: unknown[]): unknown {
-    // 1xx is no answer yet, and a second head is Node's to refuse.
-    if (status < 200 || response.headersSent || listeners.length === 0)
-      return writeHead.call(this, status, ...rest)
+    // A second head is Node's to refuse.
+    if (response.headersSent || listeners.length === 0) return writeHead.call(this, status, ...rest)
     const reason = typeof rest[0] === 'string' ? [rest[0]] : []
     applyHeaders(response, typeof rest[0] === 'string' ? rest[1] : (rest[1] ?? rest[0]))
     for (const call of listeners.splice(0)) call(status, headOf(response))
