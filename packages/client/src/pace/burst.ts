@@ -1,9 +1,9 @@
-const fresh = 4
+const fresh = 8
 const free = 64
 
 /**
  * How many calls may be in flight at once under a limit that has just been met: few at first, so that others who
- * share it show in the answers before it is spent; twice as many after each answer that shows none; at last any
+ * share it show in the answers before it is spent; twice as many after each later answer that shows none; at last any
  * number. A limit that was known before its first answer is not met in this way, and not bounded.
  */
 export class Burst {

@@ -120,7 +120,7 @@ class Engine implements Pace {
 
   idle(): boolean {
     const now = this.#clock.now()
-    if (this.#open.size > 0 || !this.#gate.isOpen(now)) return false
+    if (this.#open.size > 0 || !this.#gate.isForgettable(now)) return false
     for (const limit of this.#known.all()) if (!limit.isFresh(now)) return false
     return true
   }
@@ -157,7 +157,7 @@ class Engine implements Pace {
     unbooked.sort(([a], [b]) => a.sentAtMs - b.sentAtMs)
     for (const [sent, open] of unbooked) {
       open.limits.push(limit)
-      limit.sent(sent)
+      limit.sent(sent, true)
     }
   }
 

@@ -11,6 +11,8 @@ export interface GateOptions {
 const silentFirstMs = 1000
 const zeroFirstMs = 250
 const growthCapMs = 30_000
+/** How long refusals in a row are remembered after the last one's wait. */
+const rememberedMs = 60_000
 
 /**
  * Closed after a refusal for as long as the server asked; then half open, one call at a time, until one is
@@ -66,9 +68,9 @@ export class Gate {
     this.#halfOpen = true
   }
 
-  /** Nothing is blocked and nothing is being found out. */
-  isOpen(nowMs: number): boolean {
-    return nowMs >= this.#untilMs && !this.#halfOpen
+  /** Forgetting this gate would let nothing through that it would not: one call asks first either way. */
+  isForgettable(nowMs: number): boolean {
+    return nowMs >= this.#untilMs + (this.#halfOpen ? rememberedMs : 0) && this.#probes.size === 0
   }
 
   #growingMs(waitMs: number | undefined): number {

@@ -21,11 +21,6 @@ export class Level {
     this.#atMs = nowMs
   }
 
-  /** Up to which instant the level has been brought. */
-  get atMs(): number {
-    return this.#atMs
-  }
-
   spend(units: number, nowMs: number, lateMs: number): void {
     this.units -= units
     if (lateMs <= 0 || units <= 0) return

@@ -32,8 +32,8 @@ export interface Limit {
   nextMs(nowMs: number, cost: number, queued: number): number
   /** Takes what a policy promises, before an answer that states it is counted. */
   state(policy: QuotaPolicy): void
-  /** Books a call; also one that was on its way before this limit was known. */
-  sent(flight: Flight): void
+  /** Books a call that goes now, or, if `late`, one that was on its way before this limit was known. */
+  sent(flight: Flight, late?: boolean): void
   /** The answer of a booked call, with what it says of this limit if it says anything. */
   answered(flight: Flight, nowMs: number, reading: Reading): void
   lost(flight: Flight, nowMs: number): void

@@ -69,8 +69,7 @@ export class PacedLimit implements Limit {
     return Math.max(atMs, patientMs(this.#lastSendMs, true, 0))
   }
 
-  sent(flight: Flight): void {
-    const late = flight.sentAtMs < this.#level.atMs
+  sent(flight: Flight, late = false): void {
     if (!late) {
       this.#roll(flight.sentAtMs)
       if (this.#edge.mayAsk) this.#level.units = Math.max(this.#level.units, flight.cost)
@@ -124,7 +123,7 @@ export class PacedLimit implements Limit {
   }
 
   isFresh(nowMs: number): boolean {
-    return this.#flying.size === 0 && this.gate.isOpen(nowMs) && this.nextMs(nowMs, 1, 1) <= nowMs
+    return this.#flying.size === 0 && this.gate.isForgettable(nowMs) && this.nextMs(nowMs, 1, 1) <= nowMs
   }
 
   /** When level, pause and late quarter let a call go. */
@@ -174,7 +173,8 @@ export class PacedLimit implements Limit {
 
   #learn(flight: Flight, call: OwnCall, nowMs: number, limit: ServiceLimit, reading: Reading): void {
     const available = Math.min(limit.available, this.#quota.units)
-    if (!this.#heard) this.#meet(call, nowMs, available)
+    const first = !this.#heard
+    if (first) this.#meet(call, nowMs, available)
     const { leastMs, jitterMs } = this.#around.roundTrip
     const { atMs } = call
     if (this.#newest !== undefined && atMs < this.#newest.atMs - 2 * jitterMs) return
@@ -187,7 +187,7 @@ export class PacedLimit implements Limit {
     if (reading.refusedHere && available === 0) {
       this.#level.units = Math.min(this.#level.units, bucket ? 0.5 : 0)
     }
-    if (!reading.refused && foreign < 1) this.#burst.grow()
+    if (!first && !reading.refused && foreign < 1) this.#burst.grow()
     if (this.#newest === undefined || atMs > this.#newest.atMs) this.#newest = { atMs, available }
     else if (atMs === this.#newest.atMs) this.#newest.available = Math.min(available, this.#newest.available)
     const stated = limit.effectiveWindowMs ?? (limit.effectiveWindowSeconds ?? 0) * 1000

@@ -87,7 +87,7 @@ export class SignalLimit implements Limit {
   }
 
   isFresh(nowMs: number): boolean {
-    if (this.#flying.size > 0 || !this.gate.isOpen(nowMs)) return false
+    if (this.#flying.size > 0 || !this.gate.isForgettable(nowMs)) return false
     return this.#available > 0 || nowMs >= this.#untilMs
   }
 

@@ -65,6 +65,6 @@ export class SlotsLimit implements Limit {
   }
 
   isFresh(nowMs: number): boolean {
-    return this.#flying.size === 0 && this.gate.isOpen(nowMs)
+    return this.#flying.size === 0 && this.gate.isForgettable(nowMs)
   }
 }
