@@ -24,7 +24,11 @@ export interface Hand {
   waitMs(route?: string, cost?: number, queued?: number): number
   send(route?: string, cost?: number): Flight
   accept(flight: Flight, ...stated: readonly Stated[]): void
-  refuse(flight: Flight, about: { retryAfterMs?: number; violated?: readonly string[] }, ...stated: readonly Stated[]): void
+  refuse(
+    flight: Flight,
+    about: { retryAfterMs?: number; violated?: readonly string[] },
+    ...stated: readonly Stated[]
+  ): void
   /** Sends as many as may go at this instant, at most `most`. */
   sendAll(most: number, route?: string): Flight[]
 }
@@ -42,7 +46,8 @@ export function hand(options: Partial<PaceOptions> = {}): Hand {
     set nowMs(nowMs) {
       time.nowMs = nowMs
     },
-    waitMs: (route = 'GET /', cost = 1, queued = 1) => Math.max(0, pace.next(route, cost, queued) - self.nowMs),
+    waitMs: (route = 'GET /', cost = 1, queued = 1) =>
+      Math.max(0, pace.next(route, cost, queued) - self.nowMs),
     send: (route = 'GET /', cost = 1) => pace.send(route, cost),
     accept: (flight, ...stated) => pace.answered(flight, answer('accepted', stated)),
     refuse: (flight, about, ...stated) => pace.answered(flight, { ...answer('refused', stated), ...about }),

@@ -4,6 +4,7 @@ import { type Evidence, type Mode, Votes } from './votes.js'
 
 /** Units of refilling that a pause waits for: enough to show in whole units, whatever the delays hide. */
 const pauseUnits = 2.5
+const longestPauseMs = 15_000
 
 /**
  * Finds out how a limit gives back where the server does not say: by what answers show in passing, and by a pause
@@ -20,16 +21,15 @@ export class Guess {
     this.mode = refill === 'bucket' || refill === 'counter' ? 'bucket' : 'window'
   }
 
-  /** So few units are left that the next call should come after a pause. */
-  wantsPause(units: number, quota: Quota): boolean {
-    return (
-      this.mode === 'unknown' && quota.ratePerMs > 0 && units <= Math.max(1, Math.min(3, quota.units / 4))
-    )
-  }
-
-  /** How long a pause is, after the last send. */
-  pauseMs(quota: Quota, jitterMs: number): number {
-    return pauseUnits / quota.ratePerMs + 2 * jitterMs
+  /**
+   * How long the next call should wait after the last one, so that its answer tells; 0 when there is nothing to find
+   * out, or when finding out would cost more than it is worth.
+   */
+  pauseMs(units: number, quota: Quota, jitterMs: number): number {
+    if (this.mode !== 'unknown' || quota.ratePerMs === 0) return 0
+    if (units > Math.max(1, Math.min(3, quota.units / 4))) return 0
+    const pause = pauseUnits / quota.ratePerMs + 2 * jitterMs
+    return pause <= longestPauseMs ? pause : 0
   }
 
   /** This call goes after a pause: its answer tells. */

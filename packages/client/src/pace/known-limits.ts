@@ -9,12 +9,14 @@ import { SlotsLimit } from './slots-limit.js'
 import type { Statement } from './statements.js'
 
 const mostLimits = 1000
+/** Limits without a partition key hold every unseen route, so no service may pile them up. */
+const mostShared = 64
 
 /** The limits of one partition, by name and partition key. */
 export class KnownLimits {
   readonly #around: Surroundings
   readonly #given = new Map<string, Limit>()
-  readonly #shared = new Map<string, Limit>()
+  readonly #shared = new RecentMap<Limit>(mostShared)
   readonly #all: RecentMap<Limit>
 
   constructor(around: Surroundings, given: readonly QuotaPolicy[], nowMs: number) {

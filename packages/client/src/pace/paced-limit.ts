@@ -73,7 +73,7 @@ export class PacedLimit implements Limit {
     if (!late) {
       this.#roll(flight.sentAtMs)
       if (this.#edge.mayAsk) this.#level.units = Math.max(this.#level.units, flight.cost)
-      else if (this.#wantsPause()) this.#guess.paused(flight)
+      else if (this.#hasPaused(flight.sentAtMs)) this.#guess.paused(flight)
       this.#edge.asked()
       this.#usedBefore = true
     }
@@ -140,13 +140,17 @@ export class PacedLimit implements Limit {
       const edgeMs = Math.min(this.#edge.endMs, this.#own.nextReturnMs)
       return this.#believedMs(nowMs, bucket ? nowMs + missing / this.#quota.ratePerMs : edgeMs)
     }
-    if (this.#wantsPause()) return this.#lastSendMs + this.#guess.pauseMs(this.#quota, jitterMs)
+    if (queued > units && this.#heard) {
+      const pause = this.#guess.pauseMs(units, this.#quota, jitterMs)
+      if (pause > 0) return this.#lastSendMs + pause
+    }
     if (this.#guess.mode !== 'window') return nowMs
     return this.#edge.keptUntilMs(units, queued, this.#quota.units, this.#quota.windowMs)
   }
 
-  #wantsPause(): boolean {
-    return this.#heard && this.#guess.wantsPause(this.#level.units, this.#quota)
+  #hasPaused(nowMs: number): boolean {
+    const pause = this.#guess.pauseMs(this.#level.units, this.#quota, this.#around.roundTrip.jitterMs)
+    return this.#heard && pause > 0 && nowMs >= this.#lastSendMs + pause - tiny
   }
 
   /** No wait is believed beyond the cap, and none lasts for ever: then one call asks. */

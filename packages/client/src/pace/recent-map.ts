@@ -24,11 +24,11 @@ export class RecentMap<Value> {
     this.#dropped(oldest.value)
   }
 
-  values(): Iterable<Value> {
-    return this.#entries.values()
+  delete(key: string): void {
+    this.#entries.delete(key)
   }
 
-  get size(): number {
-    return this.#entries.size
+  values(): Iterable<Value> {
+    return this.#entries.values()
   }
 }

@@ -1,0 +1,159 @@
+import { describe, expect, it } from 'vitest'
+import { hand } from './hand.js'
+
+const bucket = { q: 10, w: 1, refill: 'bucket' } as const
+
+describe('after a refusal', () => {
+  it('nothing goes before the stated wait is over, and then one call until it is accepted', () => {
+    const at = hand()
+    at.accept(at.send(), { r: 9, t: 1, ...bucket })
+    const flights = at.sendAll(5)
+    for (const flight of flights) at.refuse(flight, { retryAfterMs: 2000 }, { r: 0, t: 2, ...bucket })
+    expect(at.waitMs()).toBe(2000)
+    at.nowMs = 1999
+    expect(at.waitMs()).toBeGreaterThan(0)
+    at.nowMs = 2000
+    const [probe] = at.sendAll(5)
+    expect(at.sendAll(5)).toEqual([])
+    if (probe !== undefined) at.accept(probe, { r: 6, t: 1, ...bucket })
+    expect(at.sendAll(5).length).toBeGreaterThan(1)
+  })
+
+  it('a lost probe is followed by another', () => {
+    const at = hand()
+    at.refuse(at.send(), { retryAfterMs: 1000 })
+    at.nowMs = 1000
+    at.pace.lost(at.send())
+    expect(at.waitMs()).toBe(0)
+  })
+
+  it('the answer of a call sent before it opens nothing', () => {
+    const at = hand()
+    at.accept(at.send())
+    const [early, refused] = at.sendAll(2)
+    if (refused !== undefined) at.refuse(refused, { retryAfterMs: 1000 })
+    if (early !== undefined) at.accept(early)
+    at.nowMs = 1000
+    expect(at.sendAll(3)).toHaveLength(1)
+  })
+
+  it('a burst refused at once counts as one refusal, and the longest wait of it holds', () => {
+    const at = hand()
+    at.accept(at.send())
+    const flights = at.sendAll(10)
+    for (const [index, flight] of flights.entries())
+      at.refuse(flight, { retryAfterMs: index === 3 ? 4000 : 1000 })
+    expect(at.waitMs()).toBe(4000)
+  })
+
+  it('without any hint the siblings wait too, longer after each refusal, and never longer than 30 seconds', () => {
+    const at = hand()
+    const gaps: number[] = []
+    for (let refusal = 0; refusal < 9; refusal += 1) {
+      at.refuse(at.send(), {})
+      gaps.push(at.waitMs())
+      at.nowMs += at.waitMs()
+    }
+    expect(gaps).toEqual([750, 1500, 3000, 6000, 12_000, 22_500, 22_500, 22_500, 22_500])
+  })
+
+  it('every gap is longer than the one before, whatever chance says', () => {
+    const luck = [0.999, 0, 0.999, 0]
+    const at = hand({ random: () => luck.shift() ?? 0 })
+    const gaps: number[] = []
+    for (let refusal = 0; refusal < 4; refusal += 1) {
+      at.refuse(at.send(), {})
+      gaps.push(at.waitMs())
+      at.nowMs += at.waitMs()
+    }
+    expect(gaps[1]).toBeGreaterThanOrEqual(gaps[0] ?? 0)
+    expect(gaps[3]).toBeGreaterThan(gaps[2] ?? 0)
+  })
+
+  it('a wait of zero still holds, growing from a quarter of a second, until an acceptance ends the row', () => {
+    const at = hand()
+    const gaps: number[] = []
+    for (let refusal = 0; refusal < 3; refusal += 1) {
+      at.refuse(at.send(), { retryAfterMs: 0 })
+      gaps.push(at.waitMs())
+      at.nowMs += at.waitMs()
+    }
+    expect(gaps).toEqual([187.5, 375, 750])
+    at.accept(at.send())
+    at.refuse(at.send(), { retryAfterMs: 0 })
+    expect(at.waitMs()).toBe(187.5)
+  })
+
+  it('a wait beyond the cap is believed up to the cap, then one call asks', () => {
+    const at = hand({ maxBlockMs: 5000 })
+    at.refuse(at.send(), { retryAfterMs: 3e12 })
+    expect(at.waitMs()).toBe(5000)
+    at.nowMs = 5000
+    expect(at.sendAll(9)).toHaveLength(1)
+  })
+
+  it('an accepted answer with a refusal elsewhere in the past holds nothing back for good', () => {
+    const at = hand()
+    at.refuse(at.send(), { retryAfterMs: 1000 })
+    at.nowMs = 1000
+    at.accept(at.send())
+    expect(at.sendAll(50)).toHaveLength(50)
+  })
+})
+
+describe('a refusal holds', () => {
+  const minute = { name: 'minute', q: 100, w: 60, refill: 'bucket' } as const
+  const second = { name: 'second', q: 10, w: 1, refill: 'bucket' } as const
+
+  it('only routes under the policy that it names', () => {
+    const at = hand()
+    at.accept(at.send('GET /a'), { r: 9, t: 1, ...second })
+    at.accept(at.send('GET /b'), { r: 99, t: 60, ...minute })
+    at.refuse(at.send('GET /a'), { retryAfterMs: 9000, violated: ['second'] }, { r: 9, t: 1, ...second })
+    expect(at.waitMs('GET /a')).toBe(9000)
+    expect(at.waitMs('GET /b')).toBe(0)
+  })
+
+  it('the exhausted limits of the answer where none is named, for as long as they state if there is no Retry-After', () => {
+    const at = hand()
+    at.accept(at.send('GET /b'), { r: 99, t: 60, ...minute })
+    at.accept(at.send('GET /a'), { r: 9, t: 1, ...second }, { r: 98, t: 60, ...minute })
+    at.refuse(at.send('GET /a'), {}, { r: 0, t: 7, ...second }, { r: 98, t: 60, ...minute })
+    expect(at.waitMs('GET /a')).toBe(7000)
+    expect(at.waitMs('GET /b')).toBe(0)
+  })
+
+  it('the limits last seen on the route where the answer states none, and with them other routes they hold', () => {
+    const at = hand()
+    at.accept(at.send('GET /a'), { r: 9, t: 1, ...second })
+    at.accept(at.send('GET /b'), { r: 8, t: 1, ...second })
+    at.accept(at.send('GET /c'), { r: 99, t: 60, ...minute })
+    at.refuse(at.send('GET /a'), { retryAfterMs: 3000 })
+    expect(at.waitMs('GET /a')).toBe(3000)
+    expect(at.waitMs('GET /b')).toBe(3000)
+    expect(at.waitMs('GET /c')).toBe(0)
+  })
+
+  it('everything where nothing is known', () => {
+    const at = hand()
+    at.accept(at.send('GET /a'))
+    at.refuse(at.send('GET /a'), { retryAfterMs: 3000 })
+    expect(at.waitMs('GET /b')).toBe(3000)
+  })
+
+  it('a route by the limits of the layer that refused it, too, until an accepted answer says better', () => {
+    const at = hand()
+    const edge = { name: 'edge', q: 5, w: 1, refill: 'bucket' } as const
+    at.accept(at.send('GET /a'), { r: 9, t: 1, ...second })
+    at.refuse(at.send('GET /a'), { retryAfterMs: 1000 }, { r: 0, t: 1, ...edge })
+    expect(
+      at.pace
+        .limits('GET /a')
+        .map((limit) => limit.policy)
+        .sort(),
+    ).toEqual(['edge', 'second'])
+    at.nowMs = 1000
+    at.accept(at.send('GET /a'), { r: 9, t: 1, ...second })
+    expect(at.pace.limits('GET /a').map((limit) => limit.policy)).toEqual(['second'])
+  })
+})
