@@ -1,46 +1,107 @@
 --[[
   Decides checks one after another, each for itself. A check asks several policies, of one or of several partitions;
   if all of them have what it needs, and it is to be charged, all are charged, else none is. A refusal writes nothing,
-  but for a bucket kept under other numbers or another clock, which from then on counts by the new ones.
+  but for what was kept under other numbers or another clock, which from then on counts by the new ones.
 
-  KEYS  the records that the checks ask, in the order of the checks; a key may come again
+  KEYS  what the checks ask, in the order of the checks: records of partitions, logs, leases; a key may come again
   ARGV  1, 2             number of checks, first argument of the first
-        then per policy  id, ticks per unit, ticks per microsecond, capacity in ticks
-        then per check   '1' to charge or '0' to look, number of records,
-          per record     number of policies,
-          per policy     first argument of the policy, ticks needed
-  Returns the time in microseconds; then for each policy asked its level in ticks before the check; then the
-  positions (from 1) among these of policies whose stored state could not be believed and was begun afresh.
+        then per policy  id, kind, three numbers, a fourth (see includes)
+        then per check   '1' to charge or '0' to look, name of its lease, number of keys,
+          per key        number of policies,
+          per policy     first argument of the policy, what is needed
+  Returns the time in microseconds; then for each policy asked what was read of it before the check (see readings);
+  then the positions (from 1) among the policies asked of those whose stored state could not be believed and was
+  begun afresh.
 ]]
 --- @include "includes/now"
 --- @include "includes/record"
 --- @include "includes/bucket"
+--- @include "includes/window"
+--- @include "includes/counter"
+--- @include "includes/log"
+--- @include "includes/lease"
 
 local now = now_us()
 local reply = { now }
-local healed = {}
-local other = {}
 local asked = 0
+local healed = {}
+-- Per policy asked: where its reading begins in the reply, whether it must be written again, what else to remember.
+local begins, dated, notes = {}, {}, {}
 
--- Reads one record and the levels of its policies. Returns the record, whether all needs fit, the next argument.
-local function look(key, arg)
-  local record, damaged = read_record(key)
+local function tell(...)
+  for _, word in ipairs({ ... }) do
+    reply[#reply + 1] = word
+  end
+end
+
+-- Reads one policy. Returns whether what is needed fits.
+local function look(key, record, damaged, policy, need)
+  local kind, most = ARGV[policy + 1], ARGV[policy + 4] + 0
+  local unbelievable, old = damaged, false
+  asked = asked + 1
+  begins[asked] = #reply + 1
+  local fits
+  if kind == 'log' then
+    local used, first_at, fits_at, again_at, first, total
+    unbelievable = log_settle(key, now)
+    used, first_at, fits_at, again_at, first, total = log_used(key, now, need, policy)
+    notes[asked] = { first, total }
+    tell(used, first_at, fits_at, again_at)
+    fits = used + need <= most
+  elseif kind == 'lease' then
+    local taken
+    taken, unbelievable = leases_taken(key, now, policy)
+    tell(taken)
+    fits = taken + need <= most
+  else
+    local at = find_entry(record, ARGV[policy] + 0)
+    if kind == 'bucket' then
+      local level = 0
+      if at then
+        level, old, unbelievable = bucket_level(record, at, now, policy)
+      end
+      reply[#reply + 1] = level
+      fits = level + need <= most and (need == 0 or level <= ARGV[policy + 5] + 0)
+    elseif kind == 'window' then
+      local used, ends
+      used, ends, old = window_used(record, at, now, policy)
+      tell(used, ends)
+      fits = used + need <= most
+    else
+      local current, previous, start, estimate
+      current, previous, start, estimate, old = counter_used(record, at, now, policy)
+      tell(current, previous, start, estimate)
+      fits = estimate + need <= most
+    end
+  end
+  dated[asked] = old
+  if unbelievable then
+    healed[#healed + 1] = asked
+  end
+  return fits
+end
+
+-- The entry of a policy in a record, with what was taken. `word` is where its reading begins.
+local function entry_with(policy, word, taken)
+  local id, kind = ARGV[policy] + 0, ARGV[policy + 1]
+  if kind == 'bucket' then
+    return bucket_entry(id, now, reply[word] + taken, policy)
+  elseif kind == 'window' then
+    return window_entry(id, reply[word] + taken, reply[word + 1], policy)
+  end
+  return counter_entry(id, reply[word] + taken, reply[word + 1], reply[word + 2], policy)
+end
+
+-- Reads the policies under one key. Returns its record, whether all needs fit, the next argument.
+local function look_at(key, arg)
+  local kind = ARGV[ARGV[arg + 1] + 1]
+  local record, damaged = '', false
+  if kind ~= 'log' and kind ~= 'lease' then
+    record, damaged = read_record(key)
+  end
   local fits = true
   for _ = 1, ARGV[arg] do
-    local policy, need = ARGV[arg + 1] + 0, ARGV[arg + 2] + 0
-    local capacity = ARGV[policy + 3] + 0
-    local at = find_entry(record, ARGV[policy] + 0)
-    local level, unbelievable, others = 0, damaged, false
-    if at then
-      level, unbelievable, others = bucket_level(record, at, now, ARGV[policy + 1] + 0, ARGV[policy + 2] + 0, capacity)
-    end
-    asked = asked + 1
-    reply[asked + 1] = level
-    other[asked] = others
-    if unbelievable then
-      healed[#healed + 1] = asked
-    end
-    if level + need > capacity then
+    if not look(key, record, damaged, ARGV[arg + 1] + 0, ARGV[arg + 2] + 0) then
       fits = false
     end
     arg = arg + 2
@@ -48,17 +109,25 @@ local function look(key, arg)
   return record, fits, arg + 1
 end
 
--- Writes a record with what a check takes from its policies: all that it needs, or nothing. `nth` counts the
--- policies asked before.
-local function write(key, record, arg, nth, takes)
+-- Writes the policies under one key with what a check takes: all that it needs, or nothing. `nth` counts the policies
+-- asked before.
+local function write_at(key, record, arg, nth, takes, lease)
   local changed = false
   for _ = 1, ARGV[arg] do
     local policy, taken = ARGV[arg + 1] + 0, takes and ARGV[arg + 2] + 0 or 0
+    local kind = ARGV[policy + 1]
     nth = nth + 1
-    if taken > 0 or other[nth] then
-      local id = ARGV[policy] + 0
-      local entry = bucket_entry(id, now, reply[nth + 1] + taken, ARGV[policy + 1], ARGV[policy + 2])
-      local at = find_entry(record, id)
+    if kind == 'log' then
+      if taken > 0 then
+        log_add(key, now, taken, notes[nth][1], notes[nth][2], policy)
+      end
+    elseif kind == 'lease' then
+      if taken > 0 then
+        lease_add(key, now, lease, taken, policy)
+      end
+    elseif taken > 0 or dated[nth] then
+      local entry = entry_with(policy, begins[nth], taken)
+      local at = find_entry(record, ARGV[policy] + 0)
       record = at and record:sub(1, at - 1) .. entry .. record:sub(at + ENTRY) or record .. entry
       changed = true
     end
@@ -72,25 +141,22 @@ end
 
 local arg, key = ARGV[2] + 0, 0
 for _ = 1, ARGV[1] do
-  local records = ARGV[arg + 1] + 0
-  local first, before, fits, found = arg + 2, asked, true, {}
-  local wanted = ARGV[arg] == '1'
+  local wanted, lease, keys = ARGV[arg] == '1', ARGV[arg + 1], ARGV[arg + 2] + 0
+  local first, before, fits, found = arg + 3, asked, true, {}
   arg = first
-  for i = 1, records do
+  for i = 1, keys do
     local fit
-    found[i], fit, arg = look(KEYS[key + i], arg)
+    found[i], fit, arg = look_at(KEYS[key + i], arg)
     fits = fits and fit
   end
   if wanted then
     local from, nth = first, before
-    for i = 1, records do
-      from, nth = write(KEYS[key + i], found[i], from, nth, fits)
+    for i = 1, keys do
+      from, nth = write_at(KEYS[key + i], found[i], from, nth, fits, lease)
     end
   end
-  key = key + records
+  key = key + keys
 end
 
-for i = 1, #healed do
-  reply[asked + 1 + i] = healed[i]
-end
+tell(unpack(healed))
 return reply

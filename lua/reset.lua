@@ -1,8 +1,8 @@
 --[[
   Forgets policies of partitions; what else their records hold stays.
 
-  KEYS  records
-  ARGV  per record: number of policies, then their ids
+  KEYS  records, logs and leases
+  ARGV  per key: number of policies, then their ids; a log or leases are one policy of id 0
   Returns the time in microseconds
 ]]
 --- @include "includes/now"
@@ -11,14 +11,19 @@
 local now = now_us()
 local arg = 1
 for i = 1, #KEYS do
-  local record = read_record(KEYS[i])
-  for n = 1, ARGV[arg] do
-    local at = find_entry(record, ARGV[arg + n] + 0)
-    if at then
-      record = record:sub(1, at - 1) .. record:sub(at + ENTRY)
+  local key = KEYS[i]
+  if ARGV[arg + 1] == '0' then
+    redis.call('DEL', key)
+  else
+    local record = read_record(key)
+    for n = 1, ARGV[arg] do
+      local at = find_entry(record, ARGV[arg + n] + 0)
+      if at then
+        record = record:sub(1, at - 1) .. record:sub(at + ENTRY)
+      end
     end
+    write_record(key, record, now)
   end
   arg = arg + ARGV[arg] + 1
-  write_record(KEYS[i], record, now)
 end
 return now

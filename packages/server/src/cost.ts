@@ -3,7 +3,7 @@ import type { Policy } from './policy.js'
 
 /**
  * Units that a call takes: a number for every policy counted in requests, or a record by policy name.
- * A policy that is not named takes 1 if it counts requests, else nothing. 0 is legal.
+ * A policy that is not named takes 1 if it counts requests or bounds concurrency, else nothing. 0 is legal.
  */
 export type Cost<Name extends string = string> = number | { readonly [N in Name]?: number }
 
@@ -11,10 +11,10 @@ const MOST = 1e12
 
 /** The cost of a call for one policy. @throws RangeError or TypeError naming the value and the rule */
 export function costOf(cost: Cost | undefined, policy: Policy): number {
-  const counted = policy.unit === 'requests'
-  if (cost === undefined) return counted ? 1 : 0
-  if (typeof cost === 'number') return counted ? cost : 0
-  return cost[policy.name] ?? (counted ? 1 : 0)
+  const usual = policy.unit === 'requests' || policy.algorithm === 'concurrency' ? 1 : 0
+  if (cost === undefined) return usual
+  if (typeof cost === 'number') return policy.unit === 'requests' ? cost : usual
+  return cost[policy.name] ?? usual
 }
 
 export function expectCost(cost: unknown, policies: readonly Policy[]): void {

@@ -30,6 +30,8 @@ export interface Admitted<Name extends string = string> extends Common {
   readonly outcome: 'admitted'
   readonly allowed: true
   readonly limits: readonly Limit<Name>[]
+  /** How long a leaky bucket asks to hold the call; 0 without one. */
+  readonly delaySeconds: number
 }
 
 /** The call does not fit now; nothing was charged anywhere. */

@@ -1,5 +1,6 @@
+import type { Decision } from './decision.js'
 import { clientAddress } from './http/address.js'
-import { createGate } from './http/core.js'
+import { createGate, type Gate } from './http/core.js'
 import type { Denial, Denied } from './http/denial.js'
 import { errorOf } from './http/error.js'
 import { expressScope, type Routed } from './http/express-scope.js'
@@ -78,32 +79,51 @@ export function rateLimit(
       address: () => clientAddress(request),
       scope: () => expressScope(request as Routed, rateLimit),
     }
-    gate.decide([request, response], seen).then(
-      (decision) => {
-        // Somebody (a timeout, say) has answered while we asked: a handler could only fail.
-        if (node.headersSent && !sentBefore) return
-        if (decision === undefined) return next()
-        if (!node.headersSent) {
-          const statement = gate.statement(decision, request.headers.origin !== undefined)
-          if (statement !== undefined) beforeHead(node, statement)
-        }
-        // A client that has gone is counted and served like any other: it may have wanted the effect only, as a
-        // beacon does, and were it not counted, hanging up early would be a way around the limit.
-        if (decision.allowed) return next()
-        if (node.headersSent) return cutOff(node, next)
-        if (node.destroyed) return
-        const denial = gate.denial(decision)
-        if (onDenied === undefined) deny(node, denial)
-        else void handOver(node, denial, next, (own) => onDenied(request, response, own, decision))
-      },
-      (error: unknown) => next(errorOf('rateLimit', error)),
-    )
+    gate
+      .decide([request, response], seen)
+      .then((decision) => held(gate, decision, node))
+      .then(
+        (decision) => {
+          // Somebody (a timeout, say) has answered while we asked or held: a handler could only fail.
+          if (decision === 'gone' || (node.headersSent && !sentBefore)) return
+          if (decision === undefined) return next()
+          if (!node.headersSent) {
+            const statement = gate.statement(decision, request.headers.origin !== undefined)
+            if (statement !== undefined) beforeHead(node, statement)
+          }
+          // A client that has gone is counted and served like any other: it may have wanted the effect only, as a
+          // beacon does, and were it not counted, hanging up early would be a way around the limit.
+          if (decision.allowed) return next()
+          if (node.headersSent) return cutOff(node, next)
+          if (node.destroyed) return
+          const denial = gate.denial(decision)
+          if (onDenied === undefined) deny(node, denial)
+          else void handOver(node, denial, next, (own) => onDenied(request, response, own, decision))
+        },
+        (error: unknown) => next(errorOf('rateLimit', error)),
+      )
   }
+}
+
+/** Holds an admitted call where a policy asks for it; `gone` when nobody waits for its answer any more. */
+function held(
+  gate: Gate<Asked>,
+  decision: Decision | undefined,
+  response: NodeState,
+): Decision | undefined | 'gone' | Promise<Decision | 'gone'> {
+  if (gate.holder === undefined || decision?.outcome !== 'admitted') return decision
+  return gate.holder.hold(decision, (listener) => atEnd(response, listener)).then((kept) => kept ?? 'gone')
+}
+
+function atEnd(response: NodeState, listener: () => void): void {
+  if (response.destroyed === true || response.writableEnded === true) listener()
+  else response.once('close', listener)
 }
 
 interface NodeState {
   readonly destroyed?: boolean
   readonly writableEnded?: boolean
+  once(event: 'close', listener: () => void): unknown
 }
 
 /** Half an answer is on its way and the rest may not be made: Express ends the connection on an error then. */

@@ -1,3 +1,17 @@
+export type { ConcurrencyOptions, ConcurrencyPolicy } from './algorithm/concurrency.js'
+export { concurrency } from './algorithm/concurrency.js'
+export type { FixedWindowOptions, FixedWindowPolicy } from './algorithm/fixed-window.js'
+export { fixedWindow } from './algorithm/fixed-window.js'
+export type { LeakyBucketOptions, LeakyBucketPolicy } from './algorithm/leaky-bucket.js'
+export { leakyBucket } from './algorithm/leaky-bucket.js'
+export type { Reading } from './algorithm/meter.js'
+export type {
+  SlidingWindowCounterOptions,
+  SlidingWindowCounterPolicy,
+} from './algorithm/sliding-window-counter.js'
+export { slidingWindowCounter } from './algorithm/sliding-window-counter.js'
+export type { SlidingWindowLogOptions, SlidingWindowLogPolicy } from './algorithm/sliding-window-log.js'
+export { slidingWindowLog } from './algorithm/sliding-window-log.js'
 export type { TokenBucketOptions, TokenBucketPolicy } from './algorithm/token-bucket.js'
 export { tokenBucket } from './algorithm/token-bucket.js'
 export type { Cost } from './cost.js'
@@ -22,4 +36,4 @@ export { memoryStore } from './memory/store.js'
 export type { Partition, PartitionInput } from './partition.js'
 export { PartitionError } from './partition.js'
 export type { KindOf, NameOf, Policy, PolicyOptions } from './policy.js'
-export type { BucketOwner, Charge, Finding, Op, Reply, Store, StoreEvent } from './store.js'
+export type { BucketOwner, Change, Charge, Finding, Op, Reply, Store, StoreEvent } from './store.js'

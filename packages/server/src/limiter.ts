@@ -1,19 +1,20 @@
 import { type Clock, systemClock } from '@ratepact/contract'
-import { fits, waitUs } from './algorithm/bucket.js'
 import { type Cost, costOf, expectCost } from './cost.js'
-import type { Decision, Limit } from './decision.js'
+import type { Decision } from './decision.js'
+import { createEffects } from './effects.js'
 import { emitTo, type LimiterEvent } from './events.js'
 import { expected, expectFunction, expectObject, expectOneOf, expectOnly } from './expect.js'
-import { createDeadline } from './failure/deadline.js'
-import { asStoreError, StoreError } from './failure/store-error.js'
+import { createAsk } from './failure/ask.js'
+import { asStoreError } from './failure/store-error.js'
 import { createWatch } from './failure/watch.js'
-import { limitOf } from './limit.js'
+import { decisionOf } from './judge.js'
 import { memoryStore } from './memory/store.js'
 import { type Partition, valuesOf } from './partition.js'
 import { expectPolicies } from './policies.js'
 import type { KindOf, NameOf, Policy } from './policy.js'
+import { type Receipt, receiptOf } from './receipt.js'
 import { createScopeKeys } from './scope.js'
-import type { Charge, Op, Reply, Store } from './store.js'
+import type { Charge, Reply, Store } from './store.js'
 
 /** What happens to a call while the store cannot be asked. */
 export type OnStoreFailure = 'open' | 'closed'
@@ -59,13 +60,29 @@ export interface Limiter<Name extends string = string, Kind extends string = str
    * @throws StoreError when the store cannot be asked
    */
   reset(partition: Partition<Kind>, options?: { readonly scope?: string }): Promise<void>
+  /**
+   * Gives back what an admission charged, where it still counts; all of it, or `units` of it. Once all is given back
+   * the decision is closed.
+   * @returns whether anything was given back; false too when the store cannot be asked or the decision is closed
+   * @throws TypeError when the decision is not one of this limiter
+   */
+  refund(decision: Decision<Name>, units?: Cost<Name>): Promise<boolean>
+  /**
+   * Puts the real cost of a call in place of the one charged, and closes the decision. What is dearer than the units
+   * that are left runs up a debt, of at most one quota.
+   * @returns as `refund`
+   */
+  settle(decision: Decision<Name>, actualCost: Cost<Name>): Promise<boolean>
+  /** Gives back the places that a call took, and closes the decision. @returns as `refund` */
+  release(decision: Decision<Name>): Promise<boolean>
+  /** Makes the lease of the places that a call took last anew. @returns false when it has ended, else as `refund` */
+  renew(decision: Decision<Name>): Promise<boolean>
   /** Ends the limiter and closes its store. Calls after it are refused with a TypeError. */
   close(): Promise<void>
 }
 
 /** Seconds after which a call refused because the store is gone may try again. */
 const UNAVAILABLE_SECONDS = 5
-const DEFAULT_TIMEOUT_MS = 1000
 
 /**
  * A limiter over one store.
@@ -87,10 +104,13 @@ export function createLimiter<const P extends readonly Policy[]>(
   if (options.onEvent !== undefined) expectFunction('onEvent', options.onEvent)
 
   const policies = Object.freeze([...options.policies]) as readonly Policy<Name, KindOf<P>>[]
-  const timeoutMs = store.timeoutMs ?? DEFAULT_TIMEOUT_MS
-  const deadline = createDeadline(clock, timeoutMs)
+  const leases = policies.some(({ algorithm }) => algorithm === 'concurrency')
   const emit = emitTo(options.onEvent)
   const watch = createWatch(clock, emit)
+  const ask = createAsk(store, clock)
+  const effects = createEffects<Name>(ask, policies, (error) =>
+    watch.failed(asStoreError(error), onStoreFailure),
+  )
   const scopeKeys = createScopeKeys()
   store.observe?.((event) => {
     if (event.type === 'evicted') emit(event)
@@ -113,11 +133,11 @@ export function createLimiter<const P extends readonly Policy[]>(
     })
   }
 
-  async function ask(op: Op): Promise<Reply> {
-    const answer = store.run([op], timeoutMs)
-    const [reply] = answer instanceof Promise ? await deadline.race(answer) : answer
-    if (reply === undefined) throw new StoreError('error', `The store ${store.name} left an op unanswered`)
-    return reply
+  function withoutStore(error: unknown, mode: OnStoreFailure): Decision<Name> {
+    watch.failed(asStoreError(error), mode)
+    return mode === 'open'
+      ? { outcome: 'unchecked', allowed: true, limits: [], source: 'none' }
+      : { outcome: 'unavailable', allowed: false, retryAfterSeconds: UNAVAILABLE_SECONDS, source: 'none' }
   }
 
   async function decide(
@@ -130,24 +150,33 @@ export function createLimiter<const P extends readonly Policy[]>(
     expectOneOf('onStoreFailure', mode, ['open', 'closed'])
     const charges = chargesFor(partition, call)
     const violated = charges
-      .filter(({ cost, policy }) => cost > policy.capacity)
+      .filter(({ cost, policy }) => cost > policy.quota)
       .map(({ policy }) => policy.name as Name)
-    if (violated.length > 0) return { outcome: 'impossible', allowed: false, violated, source: 'none' }
+    if (violated.length > 0) return noted({ outcome: 'impossible', allowed: false, violated, source: 'none' })
+    const lease = leases && kind === 'consume' ? crypto.randomUUID() : ''
     let reply: Reply
     try {
-      reply = await ask({ kind, charges })
+      reply = await ask(kind === 'consume' ? { kind, charges, lease } : { kind, charges })
     } catch (error) {
-      watch.failed(asStoreError(error), mode)
-      return mode === 'open'
-        ? { outcome: 'unchecked', allowed: true, limits: [], source: 'none' }
-        : { outcome: 'unavailable', allowed: false, retryAfterSeconds: UNAVAILABLE_SECONDS, source: 'none' }
+      return noted(withoutStore(error, mode))
     }
     watch.answered()
-    for (const index of reply.healed) {
+    tellHealed(charges, reply)
+    const decision = decisionOf<Name>(charges, reply, kind === 'consume', scopeKeys)
+    const charged = kind === 'consume' && decision.outcome === 'admitted'
+    return noted(decision, charged ? receiptOf(charges, reply.readings, reply.nowUs, lease) : undefined)
+  }
+
+  function noted(decision: Decision<Name>, receipt?: Receipt): Decision<Name> {
+    effects.remember(decision, receipt)
+    return decision
+  }
+
+  function tellHealed(charges: readonly Charge[], { healed }: Reply): void {
+    for (const index of healed) {
       const charge = charges[index]
       if (charge !== undefined) emit({ type: 'healed', policy: charge.policy.name, owner: charge.owner })
     }
-    return decisionOf<Name>(charges, reply, kind === 'consume', scopeKeys)
   }
 
   return {
@@ -163,39 +192,14 @@ export function createLimiter<const P extends readonly Policy[]>(
         throw asStoreError(error)
       }
     },
+    refund: effects.refund,
+    settle: effects.settle,
+    release: effects.release,
+    renew: effects.renew,
     close() {
       closing ??= store.close()
       return closing
     },
-  }
-}
-
-/** Turns what the store read into what the caller sees. */
-function decisionOf<Name extends string>(
-  charges: readonly Charge[],
-  { admitted, levels }: Reply,
-  consumed: boolean,
-  scopeKeys: (scope: string) => Uint8Array,
-): Decision<Name> {
-  const limits: Limit<Name>[] = []
-  const violated: Name[] = []
-  let longestUs = 0
-  charges.forEach(({ policy, owner, cost }, i) => {
-    const level = levels[i] as number
-    const key = owner.scope === undefined ? undefined : scopeKeys(owner.scope)
-    limits.push(limitOf(policy as Policy<Name>, level, cost, admitted && consumed, key))
-    if (fits(level, cost, policy)) return
-    violated.push(policy.name as Name)
-    longestUs = Math.max(longestUs, waitUs(level, cost, policy))
-  })
-  if (admitted) return { outcome: 'admitted', allowed: true, limits, source: 'store' }
-  return {
-    outcome: 'refused',
-    allowed: false,
-    limits,
-    violated,
-    retryAfterSeconds: longestUs / 1e6,
-    source: 'store',
   }
 }
 

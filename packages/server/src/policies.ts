@@ -1,3 +1,4 @@
+import { isAlgorithm } from './algorithm/algorithms.js'
 import { expected, show } from './expect.js'
 import type { Policy } from './policy.js'
 
@@ -12,7 +13,7 @@ export function expectPolicies(policies: unknown): asserts policies is readonly 
     if (
       typeof policy !== 'object' ||
       policy === null ||
-      policy.algorithm !== 'token-bucket' ||
+      !isAlgorithm(policy.algorithm) ||
       !Object.isFrozen(policy)
     )
       throw new TypeError(expected('each of policies', 'made by a builder such as tokenBucket(…)', policy))

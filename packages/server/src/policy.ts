@@ -1,5 +1,11 @@
+import type { Refill } from '@ratepact/contract'
+import type { ConcurrencyPolicy } from './algorithm/concurrency.js'
+import type { FixedWindowPolicy } from './algorithm/fixed-window.js'
+import type { LeakyBucketPolicy } from './algorithm/leaky-bucket.js'
+import type { SlidingWindowCounterPolicy } from './algorithm/sliding-window-counter.js'
+import type { SlidingWindowLogPolicy } from './algorithm/sliding-window-log.js'
 import type { TokenBucketPolicy } from './algorithm/token-bucket.js'
-import { expected, expectOneOf } from './expect.js'
+import { expected, expectObject, expectOneOf, expectOnly } from './expect.js'
 
 /** What every policy has, whatever its algorithm. */
 export interface PolicyCommon<Name extends string = string, Kind extends string = string> {
@@ -10,6 +16,14 @@ export interface PolicyCommon<Name extends string = string, Kind extends string 
   readonly perScope: boolean
   /** What is counted. */
   readonly unit: string
+  /** Units allowed at most: stated as `q`. */
+  readonly quota: number
+  /** Whole seconds: stated as `w`. */
+  readonly windowSeconds?: number
+  /** How units come back, for the hint `ratepact-refill`. */
+  readonly refill?: Refill
+  /** Units per second, where they come back steadily. */
+  readonly ratePerSecond?: number
 }
 
 /** The options that every policy builder takes. */
@@ -23,24 +37,40 @@ export interface PolicyOptions<Name extends string = string> {
 }
 
 /** A rule: how much of what, for whom. Made by a builder such as `tokenBucket`. */
-export type Policy<Name extends string = string, Kind extends string = string> = TokenBucketPolicy<Name, Kind>
+export type Policy<Name extends string = string, Kind extends string = string> =
+  | TokenBucketPolicy<Name, Kind>
+  | LeakyBucketPolicy<Name, Kind>
+  | FixedWindowPolicy<Name, Kind>
+  | SlidingWindowLogPolicy<Name, Kind>
+  | SlidingWindowCounterPolicy<Name, Kind>
+  | ConcurrencyPolicy<Name, Kind>
 
 /** The names in a list of policies. */
 export type NameOf<P extends readonly Policy[]> = P[number]['name']
 /** The kinds of partition that a list of policies counts. */
 export type KindOf<P extends readonly Policy[]> = P[number]['by']
 
+/** Who is counted, as the caller of a builder may say it. */
+export interface By<Kind extends string = string> {
+  /** Which kind of partition is counted. @default 'client' */
+  readonly by?: Kind | undefined
+}
+
 const NAME = /^[a-z][a-z0-9_.-]{0,63}$/
 const KIND = /^[a-zA-Z][a-zA-Z0-9_.-]{0,63}$/
 const UNIT = /^[\x20-\x7e]{1,64}$/
+const COMMON = ['name', 'by', 'perScope', 'unit']
 
-export const POLICY_OPTIONS: readonly string[] = ['name', 'by', 'perScope', 'unit']
-
-/** Checks the options shared by all builders and fills in their defaults. */
+/** Checks the options shared by all builders, refuses unknown ones, and fills in the defaults. */
 export function commonOptions<Name extends string>(
-  options: PolicyOptions<Name> & { readonly by?: string | undefined },
-): PolicyCommon<Name> {
-  const { name, by = 'client', perScope = false, unit = 'requests' } = options
+  builder: string,
+  own: readonly string[],
+  options: PolicyOptions<Name> & By,
+  defaultUnit = 'requests',
+): Pick<PolicyCommon<Name>, 'name' | 'by' | 'perScope' | 'unit'> {
+  expectObject(`the options of ${builder}`, options)
+  expectOnly(builder, options, [...COMMON, ...own])
+  const { name, by = 'client', perScope = false, unit = defaultUnit } = options
   if (typeof name !== 'string' || !NAME.test(name))
     throw new TypeError(expected('name', `a policy name matching ${NAME.source}`, name))
   if (typeof by !== 'string' || !KIND.test(by))

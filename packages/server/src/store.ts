@@ -1,3 +1,4 @@
+import type { Reading } from './algorithm/meter.js'
 import type { Policy } from './policy.js'
 
 /** Whose bucket: a kind of partition and its value, and the scope where the policy counts per scope. */
@@ -15,23 +16,37 @@ export interface Charge {
   readonly cost: number
 }
 
-/**
- * One thing to do, whole or not at all.
- * - `consume`: if every charge fits take them all, else take nothing.
- * - `peek`: say what `consume` would say; change nothing.
- * - `reset`: forget these buckets.
- */
-export interface Op {
-  readonly kind: 'consume' | 'peek' | 'reset'
-  readonly charges: readonly Charge[]
+/** A charge made before, to be made smaller or larger. */
+export interface Change {
+  readonly policy: Policy
+  readonly owner: BucketOwner
+  /** Units to take more; negative: to give back. */
+  readonly units: number
+  /** Where the charge was made: the end or start of its window, the instant of the call (µs); 0 for a bucket. */
+  readonly mark: number
 }
+
+/** One thing to do, whole or not at all. */
+export type Op =
+  /** If every charge fits take them all, else take nothing. Places are taken in the name of `lease`. */
+  | { readonly kind: 'consume'; readonly charges: readonly Charge[]; readonly lease: string }
+  /** Say what `consume` would say; change nothing. */
+  | { readonly kind: 'peek'; readonly charges: readonly Charge[] }
+  /** Forget these buckets. */
+  | { readonly kind: 'reset'; readonly charges: readonly Charge[] }
+  /** Make charges smaller or larger where they still count; what has rolled away is left alone. */
+  | { readonly kind: 'adjust'; readonly changes: readonly Change[] }
+  /** End the lease of these charges, or make it last anew. */
+  | { readonly kind: 'release' | 'renew'; readonly charges: readonly Charge[]; readonly lease: string }
 
 /** What a store says of one op. */
 export interface Reply {
-  /** True when every charge fits (and, of `consume`, was taken). */
+  /** The instant of the decision by the store's clock, in µs. */
+  readonly nowUs: number
+  /** Of `consume` and `peek`: whether every charge fits. Of the others: whether anything was there to be changed. */
   readonly admitted: boolean
-  /** Per charge, in order: the ticks in use before this op, by the store's clock. Empty after `reset`. */
-  readonly levels: readonly number[]
+  /** Of `consume` and `peek`: what was read of each charge before it was made, in order. Else empty. */
+  readonly readings: readonly Reading[]
   /** Positions of charges whose stored state could not be read and was begun afresh. */
   readonly healed: readonly number[]
 }

@@ -17,8 +17,8 @@ function noting(): { readonly store: Store; readonly owners: string[] } {
   const store: Store = {
     name: 'noting',
     run(ops, deadlineMs) {
-      for (const { charges } of ops)
-        for (const { owner } of charges) owners.push(`${owner.kind}=${owner.value}`)
+      for (const op of ops)
+        for (const { owner } of op.kind === 'consume' ? op.charges : []) owners.push(`${owner.kind}=${owner.value}`)
       return inner.run(ops, deadlineMs)
     },
     close: () => inner.close(),

@@ -63,10 +63,10 @@ describe('a rate is kept to 0.1 %', () => {
             store: memoryStore({ clock: { now: () => nowMs } }),
           })
           await limiter.consume('a', { cost: capacity })
-          nowMs = ((capacity * share) / policy.refillPerSecond) * 1000
+          nowMs = ((capacity * share) / policy.ratePerSecond) * 1000
           const decision = await limiter.peek('a')
           const available = 'limits' in decision ? (decision.limits[0]?.available ?? -1) : -1
-          const back = (Math.floor(nowMs * 1000) / 1e6) * policy.refillPerSecond
+          const back = (Math.floor(nowMs * 1000) / 1e6) * policy.ratePerSecond
           expect(available).toBeGreaterThanOrEqual(Math.floor(back * 0.999) - 1)
           expect(available).toBeLessThanOrEqual(back * 1.001 + 1)
         },

@@ -27,7 +27,7 @@ function memoryBench(): Bench {
   return {
     name: 'memory',
     open() {
-      let nowMs = 0
+      let nowMs = START_US / 1000
       return {
         store: memoryStore({ clock: { now: () => nowMs } }),
         advance: (ms) => {
@@ -50,6 +50,8 @@ function redisBench(version: 5 | 6): Bench {
       const scripts = {
         consume: assemble('consume', { 'includes/now': CLOCK }),
         reset: assemble('reset', { 'includes/now': CLOCK }),
+        adjust: assemble('adjust', { 'includes/now': CLOCK }),
+        lease: assemble('lease', { 'includes/now': CLOCK }),
         extra: () => [String(nowUs)],
       }
       stores += 1

@@ -1,25 +1,28 @@
+import type { LeakyBucketPolicy } from './leaky-bucket.js'
+import type { Meter } from './meter.js'
 import type { TokenBucketPolicy } from './token-bucket.js'
 
-/** What is stored of one bucket. All whole numbers; the script in Redis keeps the same five. */
-export interface BucketState {
-  /** When the bucket is full again, in µs: from then on the state says nothing. */
+type BucketPolicy = TokenBucketPolicy | LeakyBucketPolicy
+
+/** What is stored of one bucket or window: whole numbers; the script in Redis keeps the same. */
+export interface Count {
+  /** From this instant (µs) on the state says nothing: the bucket is full, the window over. */
   readonly untilUs: number
+  /** The instant of the level, or the start of the window (µs). */
   readonly atUs: number
-  /** Ticks in use at `atUs`. */
+  /** Ticks or units in use. */
   readonly used: number
-  /** Ticks that a unit was worth when this was written. */
+  /** Ticks that a unit was worth when this was written; of a sliding counter, the units of the window before. */
   readonly unit: number
 }
 
 /** Debts never exceed the capacity by more than the capacity, however a state came about. */
 const MOST_CAPACITIES = 2
 
-/**
- * Ticks in use now. A state written under other numbers keeps the units that were in use, and counts by its own
- * numbers until it is written again.
- */
-export function levelAt(state: BucketState | undefined, nowUs: number, policy: TokenBucketPolicy): number {
-  if (state === undefined || state.untilUs <= nowUs) return 0
+/** Ticks in use now. A state written under other numbers keeps the units that were in use. */
+export function levelAt(state: Count | undefined, nowUs: number, policy: BucketPolicy): number {
+  // A state without a span was empty when it was written; only a clock set back makes it look alive.
+  if (state === undefined || state.untilUs <= nowUs || state.untilUs <= state.atUs) return 0
   const { untilUs, atUs, used } = state
   // A state from the future (the clock was set back) counts as written now.
   const elapsed = nowUs > atUs ? nowUs - atUs : 0
@@ -27,37 +30,44 @@ export function levelAt(state: BucketState | undefined, nowUs: number, policy: T
   const level = hasNumbersOf(state, policy)
     ? used - elapsed * policy.ticks.rate
     : Math.ceil(((used * (span - elapsed)) / span / state.unit) * policy.ticks.unit)
-  return Math.min(Math.max(level, 0), MOST_CAPACITIES * policy.capacity * policy.ticks.unit)
+  return Math.min(Math.max(level, 0), MOST_CAPACITIES * policy.quota * policy.ticks.unit)
 }
 
 /** Whether a state should be written again: it was kept under other numbers, or the clock was set back since. */
-export function isDated(state: BucketState, nowUs: number, policy: TokenBucketPolicy): boolean {
+export function isDated(state: Count, nowUs: number, policy: BucketPolicy): boolean {
   return state.untilUs > nowUs && (state.atUs > nowUs || !hasNumbersOf(state, policy))
 }
 
 /** Whether a state was written under the numbers that the policy has now. */
-function hasNumbersOf({ untilUs, atUs, used, unit }: BucketState, { ticks }: TokenBucketPolicy): boolean {
+function hasNumbersOf({ untilUs, atUs, used, unit }: Count, { ticks }: BucketPolicy): boolean {
   return unit === ticks.unit && untilUs - atUs === Math.ceil(used / ticks.rate)
 }
 
 /** The state of a bucket with `used` ticks in use now. */
-export function stateOf(used: number, nowUs: number, policy: TokenBucketPolicy): BucketState {
+export function bucketWith(used: number, nowUs: number, policy: BucketPolicy): Count {
   const { unit, rate } = policy.ticks
   return { untilUs: nowUs + Math.ceil(used / rate), atUs: nowUs, used, unit }
 }
 
-/** Whether `cost` more units fit. */
-export function fits(level: number, cost: number, policy: TokenBucketPolicy): boolean {
-  return level + cost * policy.ticks.unit <= policy.capacity * policy.ticks.unit
-}
+/** Units in use are ticks that flow back steadily; a leaky bucket moreover holds each call until its place is reached. */
+export const bucketMeter: Meter<BucketPolicy> = {
+  fits([level = 0], cost, { ticks, quota, queueTicks }) {
+    return level + cost * ticks.unit <= quota * ticks.unit && (cost === 0 || level <= queueTicks)
+  },
 
-/** Whole units left. */
-export function availableAt(level: number, policy: TokenBucketPolicy): number {
-  return Math.max(0, Math.floor((policy.capacity * policy.ticks.unit - level) / policy.ticks.unit))
-}
-
-/** µs until `cost` units fit, with no other traffic. */
-export function waitUs(level: number, cost: number, policy: TokenBucketPolicy): number {
-  const { unit, rate } = policy.ticks
-  return Math.max(0, Math.ceil((level + cost * unit - policy.capacity * unit) / rate))
+  view([level = 0], cost, taken, _nowUs, policy) {
+    const { ticks, quota, queueTicks, ratePerSecond } = policy
+    const need = Math.max(1, cost) * ticks.unit
+    const after = taken ? level + cost * ticks.unit : level
+    const available = Math.max(0, Math.floor((quota * ticks.unit - after) / ticks.unit))
+    const over = Math.max(after + need - quota * ticks.unit, after - queueTicks)
+    return {
+      available,
+      waitUs: Math.max(0, Math.ceil(over / ticks.rate)),
+      windowUs: (available / ratePerSecond) * 1e6,
+      ...(policy.algorithm === 'leaky-bucket' &&
+        taken &&
+        cost > 0 && { delayUs: Math.ceil(level / ticks.rate) }),
+    }
+  },
 }

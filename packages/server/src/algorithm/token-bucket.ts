@@ -1,15 +1,21 @@
-import { expected, expectInteger, expectObject, expectOnly } from '../expect.js'
-import { commonOptions, POLICY_OPTIONS, type PolicyCommon, type PolicyOptions } from '../policy.js'
+import { expected, expectInteger } from '../expect.js'
+import { type By, commonOptions, type PolicyCommon, type PolicyOptions } from '../policy.js'
 import { type Ticks, ticksFor } from './ticks.js'
+
+/** What the two bucket policies share: units are counted in ticks, and ticks come back steadily. */
+export interface BucketNumbers {
+  readonly ticks: Ticks
+  readonly ratePerSecond: number
+  /** The most ticks that may be in use before a call for it to fit. */
+  readonly queueTicks: number
+}
 
 /** Units that come back one by one, at a steady rate, up to a capacity. */
 export interface TokenBucketPolicy<Name extends string = string, Kind extends string = string>
-  extends PolicyCommon<Name, Kind> {
+  extends PolicyCommon<Name, Kind>,
+    BucketNumbers {
   readonly algorithm: 'token-bucket'
-  /** The most units that can be there. */
-  readonly capacity: number
-  readonly refillPerSecond: number
-  readonly ticks: Ticks
+  readonly ratePerSecond: number
 }
 
 export interface TokenBucketOptions<Name extends string = string> extends PolicyOptions<Name> {
@@ -34,25 +40,36 @@ export function tokenBucket<const Name extends string, const Kind extends string
   options: TokenBucketOptions<Name> & { readonly by: Kind },
 ): TokenBucketPolicy<Name, Kind>
 export function tokenBucket<Name extends string>(
-  options: TokenBucketOptions<Name> & { readonly by?: string | undefined },
+  options: TokenBucketOptions<Name> & By,
 ): TokenBucketPolicy<Name> {
-  expectObject('the options of tokenBucket', options)
-  expectOnly('tokenBucket', options, [...POLICY_OPTIONS, 'capacity', 'refillPerSecond'])
-  const common = commonOptions(options)
-  const { capacity, refillPerSecond } = options
-  expectInteger(`capacity of policy "${common.name}"`, capacity, 1, 1e12)
-  if (!(typeof refillPerSecond === 'number' && refillPerSecond >= SLOWEST && refillPerSecond <= FASTEST))
+  const common = commonOptions('tokenBucket', ['capacity', 'refillPerSecond'], options)
+  const numbers = bucketNumbers(common.name, options.capacity, 'refillPerSecond', options.refillPerSecond)
+  return Object.freeze({
+    algorithm: 'token-bucket' as const,
+    refill: 'bucket' as const,
+    ...common,
+    ...numbers,
+  })
+}
+
+/** Checks a capacity and a rate, and turns them into what is counted and stated. */
+export function bucketNumbers(
+  name: string,
+  capacity: number,
+  rateOption: string,
+  ratePerSecond: number,
+): BucketNumbers & { readonly quota: number; readonly windowSeconds: number } {
+  expectInteger(`capacity of policy "${name}"`, capacity, 1, 1e12)
+  if (!(typeof ratePerSecond === 'number' && ratePerSecond >= SLOWEST && ratePerSecond <= FASTEST))
     throw new RangeError(
-      expected(
-        `refillPerSecond of policy "${common.name}"`,
-        'a number from 1 per 31 days to 1000000',
-        refillPerSecond,
-      ),
+      expected(`${rateOption} of policy "${name}"`, 'a number from 1 per 31 days to 1000000', ratePerSecond),
     )
-  const ticks = ticksFor(capacity, refillPerSecond)
+  const ticks = ticksFor(capacity, ratePerSecond)
   if (ticks === undefined)
     throw new RangeError(
-      `Expected capacity of policy "${common.name}" to refill within 70 years, got ${capacity} at ${refillPerSecond} per second`,
+      `Expected capacity of policy "${name}" to refill within 70 years, got ${capacity} at ${ratePerSecond} per second`,
     )
-  return Object.freeze({ algorithm: 'token-bucket' as const, ...common, capacity, refillPerSecond, ticks })
+  // A quotient such as 100 / 0.1 may come out a hair above the whole number that it is.
+  const windowSeconds = Math.max(1, Math.ceil(capacity / ratePerSecond - 1e-9))
+  return { ticks, ratePerSecond, quota: capacity, windowSeconds, queueTicks: capacity * ticks.unit }
 }

@@ -4,6 +4,7 @@ import { type ConsumeOptions, createLimiter, type Limiter } from '../limiter.js'
 import { type Denial, type Denied, denialOf } from './denial.js'
 import { createFieldWriter, type Field } from './fields.js'
 import { appendFields, exposeFields, type Head, statesLimits } from './head.js'
+import { createHolder, type Holder } from './hold.js'
 import { type AnyHttpOptions, expectHttpOptions } from './options.js'
 import { createPartition } from './partition.js'
 
@@ -25,6 +26,8 @@ export interface Gate<Args extends readonly unknown[]> {
   /** What a decision has to say in the head of the answer; undefined when that is nothing. */
   statement(decision: Decision, crossOrigin: boolean): Statement | undefined
   denial(decision: Denied): Denial
+  /** Holds admitted calls and keeps their places, where a policy asks for it. */
+  readonly holder: Holder | undefined
 }
 
 /** Writes into the head of an answer, once its status is known. */
@@ -74,6 +77,7 @@ export function createGate<Args extends readonly unknown[]>(adapter: string, opt
       }
     },
     denial: (decision) => denialOf(decision, hints),
+    holder: createHolder(limiter),
   }
 }
 

@@ -6,7 +6,6 @@ import {
   type QuotaPolicy,
 } from '@ratepact/contract'
 import type { Limit } from '../decision.js'
-import { windowSecondsOf } from '../limit.js'
 import type { Policy } from '../policy.js'
 
 /** A field of an answer. */
@@ -62,15 +61,12 @@ export function createFieldWriter(policies: readonly Policy[], draft: Draft, hin
 }
 
 function constantTexts(policy: Policy, hints: boolean): Texts {
-  const stated: QuotaPolicy = {
-    policy: policy.name,
-    quota: policy.capacity,
-    unit: policy.unit,
-    windowSeconds: windowSecondsOf(policy),
-  }
+  const stated: QuotaPolicy = { policy: policy.name, quota: policy.quota, unit: policy.unit }
+  if (policy.windowSeconds !== undefined) stated.windowSeconds = policy.windowSeconds
   const text = formatRateLimitPolicy([stated])
+  const hinted: QuotaPolicy = { ...stated }
   const rate = exactRate(policy)
-  const hinted: QuotaPolicy = { ...stated, refill: 'bucket' }
+  if (policy.refill !== undefined) hinted.refill = policy.refill
   if (rate !== undefined) hinted.ratePerSecond = rate
   return {
     name: policyPrefix(policy.name),
@@ -80,13 +76,12 @@ function constantTexts(policy: Policy, hints: boolean): Texts {
 }
 
 /** The rate, where `q` over `w` says it less well than the three decimals that a field has. */
-function exactRate(policy: Policy): number | undefined {
-  const { capacity, refillPerSecond } = policy
-  const windowSeconds = windowSecondsOf(policy)
-  if (Math.abs(capacity / refillPerSecond - windowSeconds) < 1e-9 || refillPerSecond < 0.001) return undefined
-  const stated = Math.floor(refillPerSecond * 1000 + 1e-6) / 1000
-  const byStated = Math.abs(refillPerSecond - stated)
-  return byStated < Math.abs(refillPerSecond - capacity / windowSeconds) ? refillPerSecond : undefined
+function exactRate({ quota, ratePerSecond, windowSeconds }: Policy): number | undefined {
+  if (ratePerSecond === undefined || windowSeconds === undefined || ratePerSecond < 0.001) return undefined
+  if (Math.abs(quota / ratePerSecond - windowSeconds) < 1e-9) return undefined
+  const stated = Math.floor(ratePerSecond * 1000 + 1e-6) / 1000
+  const byStated = Math.abs(ratePerSecond - stated)
+  return byStated < Math.abs(ratePerSecond - quota / windowSeconds) ? ratePerSecond : undefined
 }
 
 /** The numbers, in the names of draft 11, of draft 12 (with the cost), or of both. */

@@ -1,19 +1,27 @@
-import type { BucketState } from '../algorithm/bucket.js'
-import type { Charge } from '../store.js'
+import type { Policy } from '../policy.js'
+import type { BucketOwner } from '../store.js'
+import { endOf, type State, shareOf } from './ledger.js'
+
+/** Whose state it is. */
+interface Holder {
+  readonly policy: Policy
+  readonly owner: BucketOwner
+}
 
 interface Slot {
   readonly key: string
-  readonly charge: Charge
-  state: BucketState
+  readonly holder: Holder
+  state: State
   /** Where the slot stands in the list, so that it can be taken out at once. */
   place: number
 }
 
 /** A bounded map of buckets. */
 export interface Shelf {
-  get(key: string): BucketState | undefined
-  set(key: string, state: BucketState, charge: Charge, nowUs: number): void
-  delete(key: string): void
+  get(key: string): State | undefined
+  set(key: string, state: State, holder: Holder, nowUs: number): void
+  /** Whether it was there. */
+  delete(key: string): boolean
   clear(): void
 }
 
@@ -24,7 +32,7 @@ const SAMPLES = 16
  * it, else those that are met. Failing that, of 16 taken by chance the one with the fewest units in use goes;
  * so a flood of new names pushes out its own before it frees somebody who used up a quota.
  */
-export function createShelf(most: number, random: () => number, evicted: (charge: Charge) => void): Shelf {
+export function createShelf(most: number, random: () => number, evicted: (holder: Holder) => void): Shelf {
   const slots = new Map<string, Slot>()
   const list: Slot[] = []
   let addedSinceSweep = Number.POSITIVE_INFINITY
@@ -41,7 +49,7 @@ export function createShelf(most: number, random: () => number, evicted: (charge
     addedSinceSweep = 0
     for (let i = list.length - 1; i >= 0; i -= 1) {
       const slot = list[i] as Slot
-      if (slot.state.untilUs <= nowUs) remove(slot)
+      if (endOf(slot.state) <= nowUs) remove(slot)
     }
   }
 
@@ -49,12 +57,13 @@ export function createShelf(most: number, random: () => number, evicted: (charge
     if (addedSinceSweep >= most / SAMPLES) sweep(nowUs)
     if (list.length < most) return
     const sample = samples()
-    const expired = sample.filter((slot) => slot.state.untilUs <= nowUs)
+    const expired = sample.filter((slot) => endOf(slot.state) <= nowUs)
     for (const slot of new Set(expired)) remove(slot)
     if (expired.length > 0) return
-    const least = sample.reduce((a, b) => (usedUnits(b, nowUs) < usedUnits(a, nowUs) ? b : a))
+    const least = leastOf(sample, nowUs) ?? leastOf(list, nowUs)
+    if (least === undefined) return
     remove(least)
-    evicted(least.charge)
+    evicted(least.holder)
   }
 
   function samples(): Slot[] {
@@ -64,7 +73,7 @@ export function createShelf(most: number, random: () => number, evicted: (charge
 
   return {
     get: (key) => slots.get(key)?.state,
-    set(key, state, charge, nowUs) {
+    set(key, state, holder, nowUs) {
       const slot = slots.get(key)
       if (slot !== undefined) {
         slot.state = state
@@ -72,13 +81,14 @@ export function createShelf(most: number, random: () => number, evicted: (charge
       }
       if (list.length >= most) makeRoom(nowUs)
       addedSinceSweep += 1
-      const added: Slot = { key, charge, state, place: list.length }
+      const added: Slot = { key, holder, state, place: list.length }
       slots.set(key, added)
       list.push(added)
     },
     delete(key) {
       const slot = slots.get(key)
       if (slot !== undefined) remove(slot)
+      return slot !== undefined
     },
     clear() {
       slots.clear()
@@ -87,8 +97,13 @@ export function createShelf(most: number, random: () => number, evicted: (charge
   }
 }
 
-/** Share of the quota in use now: an exhausted bucket is worth the most. */
-function usedUnits({ state, charge }: Slot, nowUs: number): number {
-  const left = (state.untilUs - nowUs) / (state.untilUs - state.atUs)
-  return (state.used * left) / (charge.policy.capacity * charge.policy.ticks.unit)
+/** The slot with the smallest share of its quota in use; leases are never given up. */
+function leastOf(among: readonly Slot[], nowUs: number): Slot | undefined {
+  let least: Slot | undefined
+  let leastShare = Number.POSITIVE_INFINITY
+  for (const slot of among) {
+    const share = shareOf(slot.state, nowUs, slot.holder.policy)
+    if (share < leastShare) [least, leastShare] = [slot, share]
+  }
+  return least
 }

@@ -1,17 +1,23 @@
 import { type Clock, systemClock } from '@ratepact/contract'
-import { fits, isDated, levelAt, stateOf } from '../algorithm/bucket.js'
+import { meterOf } from '../algorithm/algorithms.js'
 import { expectInteger, expectObject, expectOnly } from '../expect.js'
-import type { Charge, Op, Reply, Store, StoreEvent } from '../store.js'
+import type { Policy } from '../policy.js'
+import type { BucketOwner, Charge, Op, Reply, Store, StoreEvent } from '../store.js'
+import { adjustState } from './adjust.js'
+import { isStale, readState, takeFrom } from './ledger.js'
 import { createShelf } from './shelf.js'
 
 export interface MemoryStoreOptions {
   /** The most buckets kept; beyond it one is forgotten for each that comes. @default 100_000 */
   readonly maxBuckets?: number
-  /** Where time comes from. @default the machine's monotonic clock */
+  /** Where time comes from. @default the machine's monotonic clock, counted from 1970 */
   readonly clock?: Pick<Clock, 'now'>
   /** Chooses which buckets are looked at when the store is full: a number from 0 up to 1. @default Math.random */
   readonly random?: () => number
 }
+
+/** Monotonic, and near enough to the date that windows of the calendar begin where people expect them. */
+const calendarClock: Pick<Clock, 'now'> = { now: () => performance.timeOrigin + systemClock.now() }
 
 /**
  * Buckets in this process. For one process, for tests, and as a start: several processes each count for
@@ -21,33 +27,85 @@ export interface MemoryStoreOptions {
 export function memoryStore(options: MemoryStoreOptions = {}): Store {
   expectObject('the options of memoryStore', options)
   expectOnly('memoryStore', options, ['maxBuckets', 'clock', 'random'])
-  const { maxBuckets = 100_000, clock = systemClock, random = Math.random } = options
+  const { maxBuckets = 100_000, clock = calendarClock, random = Math.random } = options
   expectInteger('maxBuckets', maxBuckets, 1, 2 ** 24)
   let report: (event: StoreEvent) => void = () => {}
   const shelf = createShelf(maxBuckets, random, ({ policy, owner }) =>
     report({ type: 'evicted', policy: policy.name, owner }),
   )
 
+  function check(charges: readonly Charge[], nowUs: number, lease: string | undefined): Reply {
+    const keys = charges.map(bucketKey)
+    const states = keys.map((key) => shelf.get(key))
+    const readings = charges.map(({ policy, cost }, i) => readState(states[i], cost, nowUs, policy))
+    const admitted = charges.every(({ policy, cost }, i) =>
+      meterOf(policy).fits(readings[i] ?? [], cost, policy),
+    )
+    if (lease !== undefined)
+      for (const [i, charge] of charges.entries()) {
+        const { policy } = charge
+        const taken = admitted ? charge.cost : 0
+        // Like the script in Redis: what was kept under other numbers or another clock counts by the new from now on.
+        if (taken > 0 || isStale(states[i], nowUs, policy))
+          shelf.set(
+            keys[i] as string,
+            takeFrom(states[i], readings[i] ?? [], taken, nowUs, policy, lease),
+            charge,
+            nowUs,
+          )
+      }
+    return { nowUs, admitted, readings, healed: [] }
+  }
+
+  /** Does something to each bucket; true when it did to any. */
+  function each<T extends { readonly policy: Policy; readonly owner: BucketOwner }>(
+    items: readonly T[],
+    nowUs: number,
+    act: (item: T, key: string) => boolean,
+  ): Reply {
+    const changed = items.map((item) => act(item, bucketKey(item)))
+    return { nowUs, admitted: changed.includes(true), readings: [], healed: [] }
+  }
+
   function runOne(op: Op): Reply {
     const nowUs = Math.round(clock.now() * 1000)
-    const keys = op.charges.map(bucketKey)
-    if (op.kind === 'reset') {
-      for (const key of keys) shelf.delete(key)
-      return { admitted: true, levels: [], healed: [] }
+    switch (op.kind) {
+      case 'consume':
+        return check(op.charges, nowUs, op.lease)
+      case 'peek':
+        return check(op.charges, nowUs, undefined)
+      case 'reset':
+        return each(op.charges, nowUs, (_, key) => shelf.delete(key))
+      case 'adjust':
+        return each(op.changes, nowUs, (change, key) => {
+          const state = adjustState(shelf.get(key), change, nowUs)
+          if (state !== undefined) shelf.set(key, state, change, nowUs)
+          return state !== undefined
+        })
+      case 'release':
+      case 'renew':
+        return each(op.charges, nowUs, (charge, key) => changeLease(charge, key, nowUs, op.kind, op.lease))
     }
-    const states = keys.map((key) => shelf.get(key))
-    const levels = op.charges.map(({ policy }, i) => levelAt(states[i], nowUs, policy))
-    const admitted = op.charges.every(({ policy, cost }, i) => fits(levels[i] as number, cost, policy))
-    if (op.kind === 'consume')
-      for (const [i, charge] of op.charges.entries()) {
-        const { policy, cost } = charge
-        const state = states[i]
-        const taken = admitted ? cost * policy.ticks.unit : 0
-        // Like the script in Redis: what was kept under other numbers or another clock counts by the new from now on.
-        if (taken > 0 || (state !== undefined && isDated(state, nowUs, policy)))
-          shelf.set(keys[i] as string, stateOf((levels[i] as number) + taken, nowUs, policy), charge, nowUs)
-      }
-    return { admitted, levels, healed: [] }
+  }
+
+  function changeLease(
+    { policy, cost }: Charge,
+    key: string,
+    nowUs: number,
+    verb: string,
+    lease: string,
+  ): boolean {
+    const state = shelf.get(key)
+    if (state?.kind !== 'leases' || policy.algorithm !== 'concurrency') return false
+    let found = false
+    for (let place = 1; place <= cost; place += 1) {
+      const name = `${lease}:${place}`
+      if ((state.leases.get(name) ?? 0) <= nowUs) continue
+      found = true
+      if (verb === 'release') state.leases.delete(name)
+      else state.leases.set(name, nowUs + policy.leaseUs)
+    }
+    return found
   }
 
   return {
@@ -61,7 +119,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
 }
 
 /** One text per bucket. Lengths go before what callers choose, so that no two buckets share a key. */
-function bucketKey({ policy, owner }: Charge): string {
+function bucketKey({ policy, owner }: { readonly policy: Policy; readonly owner: BucketOwner }): string {
   const scope = owner.scope === undefined ? '' : `${owner.scope.length}:${owner.scope}`
   return `${policy.name} ${policy.algorithm} ${owner.kind} ${owner.value.length}:${owner.value}${scope}`
 }

@@ -2,7 +2,7 @@ import { asStoreError, StoreError } from '../failure/store-error.js'
 import type { Op, Reply } from '../store.js'
 import type { Connection } from './connection.js'
 import type { KeyOptions } from './key.js'
-import { type Call, packChecks, packResets } from './pack.js'
+import { pack, type ScriptName, scriptFor } from './pack.js'
 import type { Script } from './script.js'
 
 interface Waiting {
@@ -27,7 +27,7 @@ const MOST_UNDER_WAY = 10_000
 
 export function createBatch(
   connection: () => Connection,
-  scripts: Readonly<Record<Call['script'], Script>>,
+  scripts: Readonly<Record<ScriptName, Script>>,
   keys: KeyOptions,
 ): Batch {
   let queue: Waiting[] = []
@@ -56,7 +56,7 @@ export function createBatch(
 
   function send(waiting: readonly Waiting[]): void {
     const ops = waiting.map(({ op }) => op)
-    const call = ops[0]?.kind === 'reset' ? packResets(ops, keys) : packChecks(ops, keys)
+    const call = pack(ops, keys)
     scripts[call.script]
       .run(connection().client, call.keys, call.args)
       .then((answer) => {
@@ -102,8 +102,14 @@ function runsOf(queue: readonly Waiting[]): Waiting[][] {
   const runs: Waiting[][] = []
   for (const waiting of queue) {
     const run = runs.at(-1)
-    const sameScript = (run?.[0]?.op.kind === 'reset') === (waiting.op.kind === 'reset')
-    if (run === undefined || !sameScript || run.length >= MOST_PER_CALL) runs.push([waiting])
+    const first = run?.[0]
+    if (
+      run === undefined ||
+      first === undefined ||
+      scriptFor(first.op) !== scriptFor(waiting.op) ||
+      run.length >= MOST_PER_CALL
+    )
+      runs.push([waiting])
     else run.push(waiting)
   }
   return runs

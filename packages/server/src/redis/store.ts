@@ -3,6 +3,7 @@ import type { Store, StoreEvent } from '../store.js'
 import { createBatch } from './batch.js'
 import type { RedisClient } from './client.js'
 import { type Connection, openOwn, openShared } from './connection.js'
+import type { ScriptName } from './pack.js'
 import { createScript } from './script.js'
 import * as shipped from './scripts.js'
 
@@ -24,6 +25,8 @@ export interface RedisStoreOptions {
 export interface Scripts {
   readonly consume: string
   readonly reset: string
+  readonly adjust: string
+  readonly lease: string
   /** Arguments appended to each call. */
   readonly extra?: () => readonly string[]
 }
@@ -52,12 +55,10 @@ export function createRedisStore(client: RedisClient, options: RedisStoreOptions
   expectOneOf('hashPartitions', hashPartitions, [true, false])
 
   let report: (event: StoreEvent) => void = () => {}
+  const script = (name: ScriptName) => createScript(scripts[name], scripts.extra)
   const batch = createBatch(
     () => connection,
-    {
-      consume: createScript(scripts.consume, scripts.extra),
-      reset: createScript(scripts.reset, scripts.extra),
-    },
+    { consume: script('consume'), reset: script('reset'), adjust: script('adjust'), lease: script('lease') },
     { prefix, hashPartitions },
   )
   const open = kind === 'own' ? openOwn : openShared

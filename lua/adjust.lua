@@ -1,0 +1,92 @@
+--[[
+  Gives back or takes more of what was charged before, each policy for itself and only where the charge still counts.
+
+  KEYS  one key per policy: the record of a partition, or a log
+  ARGV  per policy: id, kind, three numbers, a fourth (see includes), the mark of the charge (the window in which, or
+        the instant at which it was made), what to add (negative: to give back), the most that may be in use after it
+  Returns the time in microseconds, then 1 for each policy that was changed, else 0
+]]
+--- @include "includes/now"
+--- @include "includes/record"
+--- @include "includes/bucket"
+--- @include "includes/window"
+--- @include "includes/counter"
+--- @include "includes/log"
+
+local now = now_us()
+local reply = { now }
+
+local function within(value, most)
+  return value < 0 and 0 or value > most and most or value
+end
+
+-- Changes a call in a log; of the calls of one instant, as many as it takes. Returns whether anything was changed.
+local function adjust_log(key, mark, add, most, policy)
+  local length = log_length(key)
+  local left, shift = add, 0
+  if add > 0 then
+    local used = log_used(key, now, 0, policy)
+    left = within(used + add, most) - used
+  end
+  local index = log_first(key, 0, length, function(made)
+    return made >= mark
+  end)
+  if index == length or mark + ARGV[policy + 2] <= now then
+    return 0
+  end
+  for i = index, length - 1 do
+    local made, units, before = log_call(key, i)
+    local changed = 0
+    if made == mark and left ~= 0 then
+      changed = left < -units and -units or left
+      left = left - changed
+    end
+    if changed == 0 and shift == 0 and made ~= mark then
+      break
+    end
+    redis.call('LSET', key, i, struct.pack(CALL, made, units + changed, before + shift))
+    shift = shift + changed
+  end
+  return shift ~= 0 and 1 or 0
+end
+
+-- The entry with its change, or nil where the charge does not count any more.
+local function adjusted(record, at, mark, add, most, policy)
+  local id, kind = ARGV[policy] + 0, ARGV[policy + 1]
+  if kind == 'bucket' then
+    local level = at and bucket_level(record, at, now, policy) or 0
+    local after = within(level + add, most)
+    return after ~= level and bucket_entry(id, now, after, policy) or nil
+  elseif kind == 'window' then
+    local used, ends = window_used(record, at, now, policy)
+    local after = within(used + add, most)
+    return ends == mark and after ~= used and window_entry(id, after, ends, policy) or nil
+  end
+  local current, previous, start = counter_used(record, at, now, policy)
+  if start == mark then
+    local after = within(current + add, most)
+    return after ~= current and counter_entry(id, after, previous, start, policy) or nil
+  elseif start - ARGV[policy + 2] == mark then
+    local after = within(previous + add, most)
+    return after ~= previous and counter_entry(id, current, after, start, policy) or nil
+  end
+  return nil
+end
+
+for i = 1, #KEYS do
+  local policy = (i - 1) * 9 + 1
+  local mark, add, most = ARGV[policy + 6] + 0, ARGV[policy + 7] + 0, ARGV[policy + 8] + 0
+  if ARGV[policy + 1] == 'log' then
+    reply[i + 1] = adjust_log(KEYS[i], mark, add, most, policy)
+  else
+    local record = read_record(KEYS[i])
+    local at = find_entry(record, ARGV[policy] + 0)
+    local entry = adjusted(record, at, mark, add, most, policy)
+    if entry then
+      record = at and record:sub(1, at - 1) .. entry .. record:sub(at + ENTRY) or record .. entry
+      write_record(KEYS[i], record, now)
+    end
+    reply[i + 1] = entry and 1 or 0
+  end
+end
+return reply

@@ -1,0 +1,89 @@
+-- Sliding window logs, each under a key of its own: a list of the calls, oldest first. A call is its instant in
+-- microseconds (7 bytes), its units (7), and the units of all calls before it (7), so that what lies between two calls
+-- is a difference. A policy's numbers: length in microseconds, unused, quota.
+local CALL = '>I7I7I7'
+local CALL_SIZE = 21
+
+local function log_call(key, index)
+  return struct.unpack(CALL, redis.call('LINDEX', key, index))
+end
+
+-- How many calls a log holds, and whether something else stood under its key (which is then gone).
+local function log_length(key)
+  local length = redis.pcall('LLEN', key)
+  if type(length) == 'table' then
+    if not length.err:find('WRONGTYPE', 1, true) then
+      redis.call('LLEN', key)
+    end
+    redis.call('DEL', key)
+    return 0, true
+  end
+  if length > 0 and #redis.call('LINDEX', key, -1) ~= CALL_SIZE then
+    redis.call('DEL', key)
+    return 0, true
+  end
+  return length, false
+end
+
+-- The first of calls `from`.. for which a test holds (it holds for all after), or the number of calls.
+local function log_first(key, from, length, test)
+  local low, high = from, length
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    if test(log_call(key, middle)) then
+      high = middle
+    else
+      low = middle + 1
+    end
+  end
+  return low
+end
+
+-- Calls from the future (the clock was set back) count as made now. Returns whether something else than a log stood
+-- under the key.
+local function log_settle(key, now)
+  local length, damaged = log_length(key)
+  for index = length - 1, 0, -1 do
+    local made, units, before = log_call(key, index)
+    if made <= now then
+      break
+    end
+    redis.call('LSET', key, index, struct.pack(CALL, now, units, before))
+  end
+  return damaged
+end
+
+-- Units used; when the first of them comes back; when `cost` fits; when it would fit again had it been taken; the
+-- first call that still counts; the units of all calls.
+local function log_used(key, now, cost, policy)
+  local window, quota = ARGV[policy + 2] + 0, ARGV[policy + 4] + 0
+  local asked = cost > 1 and cost or 1
+  local length = log_length(key)
+  local first = log_first(key, 0, length, function(made)
+    return made + window > now
+  end)
+  if first == length then
+    return 0, 0, now, cost + asked > quota and now + window or now, first, 0
+  end
+  local made, _, base = log_call(key, first)
+  local _, last, before = log_call(key, -1)
+  local used = before + last - base
+  local function back_at(units)
+    local index = log_first(key, first, length - 1, function(_, own, prior)
+      return prior + own - base >= units
+    end)
+    return (log_call(key, index)) + window
+  end
+  local over, again = used + asked - quota, used + cost + asked - quota
+  local fits_at = over > 0 and back_at(over) or now
+  local again_at = again <= 0 and now or again <= used and back_at(again) or now + window
+  return used, made + window, fits_at, again_at, first, before + last
+end
+
+local function log_add(key, now, cost, first, total, policy)
+  if first > 0 then
+    redis.call('LTRIM', key, first, -1)
+  end
+  redis.call('RPUSH', key, struct.pack(CALL, now, cost, total))
+  redis.call('PEXPIRE', key, math.ceil(ARGV[policy + 2] / 1000))
+end

@@ -1,0 +1,32 @@
+--[[
+  Ends leases, or makes them last anew from now.
+
+  KEYS  leases of policies
+  ARGV  per key: 'release' or 'renew', name of the lease, number of places, length of a lease in microseconds
+  Returns the time in microseconds, then for each key 1 if the lease was there, else 0
+]]
+--- @include "includes/now"
+--- @include "includes/lease"
+
+local now = now_us()
+local reply = { now }
+for i = 1, #KEYS do
+  local from = (i - 1) * 4
+  local verb, lease, length = ARGV[from + 1], ARGV[from + 2], ARGV[from + 4]
+  local found = 0
+  for place = 1, ARGV[from + 3] do
+    local name = lease .. ':' .. place
+    local ends = redis.call('ZSCORE', KEYS[i], name)
+    if ends and ends + 0 > now then
+      found = 1
+      if verb == 'release' then
+        redis.call('ZREM', KEYS[i], name)
+      else
+        redis.call('ZADD', KEYS[i], instant(now + length), name)
+        redis.call('PEXPIRE', KEYS[i], math.ceil(length / 1000))
+      end
+    end
+  end
+  reply[i + 1] = found
+end
+return reply

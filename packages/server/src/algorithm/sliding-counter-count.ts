@@ -1,0 +1,87 @@
+import type { Count } from './bucket.js'
+import type { Meter } from './meter.js'
+import type { SlidingWindowCounterPolicy } from './sliding-window-counter.js'
+
+type Counts = readonly [current: number, previous: number, startUs: number]
+
+/**
+ * The counts of the window that is now and of the one before. Counts kept under another window length, or before the
+ * clock was set back, are handed on to the window that is now.
+ */
+export function countsAt(
+  state: Count | undefined,
+  nowUs: number,
+  policy: SlidingWindowCounterPolicy,
+): Counts {
+  const { windowUs } = policy
+  const startUs = nowUs - (nowUs % windowUs)
+  if (state === undefined || state.untilUs <= nowUs) return [0, 0, startUs]
+  if (isDatedCounter(state, nowUs, policy)) return [state.used, 0, startUs]
+  if (state.atUs === startUs) return [state.used, state.unit, startUs]
+  return [0, state.used, startUs]
+}
+
+export function isDatedCounter(
+  state: Count,
+  nowUs: number,
+  { windowUs }: SlidingWindowCounterPolicy,
+): boolean {
+  if (state.untilUs <= nowUs) return false
+  return state.atUs > nowUs || state.atUs % windowUs !== 0 || state.untilUs - state.atUs !== 2 * windowUs
+}
+
+export function counterWith(
+  [current, previous, startUs]: Counts,
+  { windowUs }: SlidingWindowCounterPolicy,
+): Count {
+  return { untilUs: startUs + 2 * windowUs, atUs: startUs, used: current, unit: previous }
+}
+
+/** The estimate at a time into the window: what is left of the window before counts as used. Rounded up. */
+function estimate(current: number, previous: number, elapsedUs: number, windowUs: number): number {
+  return Math.ceil((previous * (windowUs - elapsedUs)) / windowUs) + current
+}
+
+/** µs into a window from which on the estimate is at most `most`; undefined when that is not within the window. */
+function elapsedUntil(most: number, current: number, previous: number, windowUs: number): number | undefined {
+  if (current > most) return undefined
+  if (previous <= most - current) return 0
+  let elapsed = Math.ceil(windowUs - ((most - current) * windowUs) / previous)
+  // The quotient above may be off by one in either direction; what counts is what the estimate then says.
+  while (elapsed > 0 && estimate(current, previous, elapsed - 1, windowUs) <= most) elapsed -= 1
+  while (elapsed < windowUs && estimate(current, previous, elapsed, windowUs) > most) elapsed += 1
+  return elapsed < windowUs ? elapsed : undefined
+}
+
+/** µs until the estimate is at most `most`: in this window, or in the next, where this one is the one before. */
+function waitUntil(
+  most: number,
+  [current, previous, startUs]: Counts,
+  nowUs: number,
+  windowUs: number,
+): number {
+  const here = elapsedUntil(most, current, previous, windowUs)
+  if (here !== undefined) return Math.max(0, startUs + here - nowUs)
+  return startUs + windowUs + (elapsedUntil(most, 0, current, windowUs) ?? windowUs) - nowUs
+}
+
+export const slidingCounterMeter: Meter<SlidingWindowCounterPolicy> = {
+  // Whether it fits needs the time of the reading, so the store adds it as a fourth number: the estimate.
+  fits: ([, , , used = 0], cost, { quota }) => used + cost <= quota,
+
+  view([current = 0, previous = 0, startUs = 0], cost, taken, nowUs, { quota, windowUs }) {
+    const counts: Counts = [taken ? current + cost : current, previous, startUs]
+    const used = estimate(counts[0], previous, nowUs - startUs, windowUs)
+    const available = Math.max(0, quota - used)
+    return {
+      available,
+      waitUs: waitUntil(quota - Math.max(1, cost), counts, nowUs, windowUs),
+      windowUs: Math.max(
+        used > 0 ? waitUntil(Math.min(quota, used) - 1, counts, nowUs, windowUs) : 0,
+        (available / quota) * windowUs,
+      ),
+    }
+  },
+}
+
+export { estimate as counterEstimate }

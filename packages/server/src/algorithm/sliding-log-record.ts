@@ -1,0 +1,113 @@
+import type { Meter, Reading } from './meter.js'
+import type { SlidingWindowLogPolicy } from './sliding-window-log.js'
+
+/** Calls in the order in which they came. Memory's own form; Redis keeps a list of the same. */
+export interface Log {
+  readonly calls: { atUs: number; cost: number }[]
+  /** Calls before this one have left the window and may be forgotten. */
+  first: number
+  /** Units of all calls from `first` on. */
+  used: number
+}
+
+const COMPACT_FROM = 64
+
+/** Calls from the future (the clock was set back) count as made now. */
+export function settleLog(log: Log, nowUs: number): void {
+  for (let i = log.calls.length - 1; i >= log.first && (log.calls[i]?.atUs ?? 0) > nowUs; i -= 1) {
+    const call = log.calls[i]
+    if (call !== undefined) call.atUs = nowUs
+  }
+}
+
+/** The calls that still count: the place of the first of them, and their units. */
+function counted(log: Log, nowUs: number, windowUs: number): { first: number; used: number } {
+  let { first, used } = log
+  for (
+    let call = log.calls[first];
+    call !== undefined && call.atUs + windowUs <= nowUs;
+    call = log.calls[first]
+  ) {
+    used -= call.cost
+    first += 1
+  }
+  return { first, used }
+}
+
+/** Forgets the calls whose window has passed, and adds one. */
+export function addToLog(log: Log, cost: number, nowUs: number, windowUs: number): void {
+  Object.assign(log, counted(log, nowUs, windowUs))
+  if (log.first >= COMPACT_FROM && log.first * 2 >= log.calls.length) {
+    log.calls.splice(0, log.first)
+    log.first = 0
+  }
+  log.calls.push({ atUs: nowUs, cost })
+  log.used += cost
+}
+
+/** The instant at which `units` will have come back of the calls from `first` on. */
+function backAt(log: Log, first: number, units: number, windowUs: number): number {
+  let left = units
+  let atUs = 0
+  for (let i = first; i < log.calls.length && left > 0; i += 1) {
+    const call = log.calls[i]
+    if (call === undefined) break
+    left -= call.cost
+    atUs = call.atUs + windowUs
+  }
+  return atUs
+}
+
+export function readLog(log: Log, cost: number, nowUs: number, policy: SlidingWindowLogPolicy): Reading {
+  const { quota, windowUs } = policy
+  const asked = Math.max(1, cost)
+  const { first, used } = counted(log, nowUs, windowUs)
+  const oldest = log.calls[first]
+  if (oldest === undefined) return [0, 0, nowUs, cost + asked > quota ? nowUs + windowUs : nowUs]
+  const fits = used + asked <= quota ? nowUs : backAt(log, first, used + asked - quota, windowUs)
+  const over = used + cost + asked - quota
+  // With the cost taken the same calls come back first, and the taken units last.
+  const again = over <= 0 ? nowUs : over <= used ? backAt(log, first, over, windowUs) : nowUs + windowUs
+  return [used, oldest.atUs + windowUs, fits, again]
+}
+
+/** Changes the calls made at an instant, as many as it takes. @returns whether anything was changed */
+export function adjustLog(
+  log: Log,
+  units: number,
+  mark: number,
+  most: number,
+  nowUs: number,
+  windowUs: number,
+): boolean {
+  if (mark + windowUs <= nowUs) return false
+  const { used } = counted(log, nowUs, windowUs)
+  let left = units > 0 ? Math.min(Math.max(used + units, 0), most) - used : units
+  let changed = 0
+  for (let i = log.first; i < log.calls.length; i += 1) {
+    const call = log.calls[i]
+    if (call === undefined || call.atUs !== mark || left === 0) continue
+    const by = Math.max(left, -call.cost)
+    call.cost += by
+    left -= by
+    changed += by
+  }
+  log.used += changed
+  return changed !== 0
+}
+
+/** Each call's units come back when its own window has passed. */
+export const slidingLogMeter: Meter<SlidingWindowLogPolicy> = {
+  fits: ([used = 0], cost, { quota }) => used + cost <= quota,
+
+  view([used = 0, firstUs = 0, fitsUs = 0, againUs = 0], cost, taken, nowUs, { quota, windowUs }) {
+    const after = taken ? used + cost : used
+    const available = Math.max(0, quota - after)
+    const freedUs = firstUs > 0 ? firstUs - nowUs : after > 0 ? windowUs : 0
+    return {
+      available,
+      waitUs: Math.max(0, (taken ? againUs : fitsUs) - nowUs),
+      windowUs: Math.max(freedUs, (available / quota) * windowUs),
+    }
+  },
+}

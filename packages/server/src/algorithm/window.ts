@@ -1,0 +1,29 @@
+import { expected, expectInteger } from '../expect.js'
+
+/** What the policies that count in windows share. */
+export interface WindowNumbers {
+  readonly quota: number
+  readonly windowSeconds: number
+  readonly windowUs: number
+}
+
+const LONGEST_SECONDS = 366 * 86_400
+
+/** Checks a quota and a window. */
+export function windowNumbers(name: string, quota: number, windowSeconds: number): WindowNumbers {
+  expectInteger(`quota of policy "${name}"`, quota, 1, 1e12)
+  if (!(typeof windowSeconds === 'number' && windowSeconds >= 0.001 && windowSeconds <= LONGEST_SECONDS))
+    throw new RangeError(
+      expected(
+        `windowSeconds of policy "${name}"`,
+        'a number of seconds from 0.001 to 366 days',
+        windowSeconds,
+      ),
+    )
+  // What is stated is whole seconds, at least 1; what is kept is exact to the microsecond.
+  return {
+    quota,
+    windowSeconds: Math.max(1, Math.ceil(windowSeconds - 1e-9)),
+    windowUs: Math.round(windowSeconds * 1e6),
+  }
+}

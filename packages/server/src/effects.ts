@@ -1,0 +1,99 @@
+import { type Cost, costOf, expectCost } from './cost.js'
+import type { Decision } from './decision.js'
+import { show } from './expect.js'
+import type { Policy } from './policy.js'
+import { changesTo, heldBy, type Receipt } from './receipt.js'
+import type { Op, Reply } from './store.js'
+
+/** What can be done with an admission after it was made. */
+export interface Effects<Name extends string> {
+  /** Notes what a decision charged; without a receipt, nothing. */
+  remember(decision: Decision<Name>, receipt?: Receipt): void
+  refund(decision: Decision<Name>, units?: Cost<Name>): Promise<boolean>
+  settle(decision: Decision<Name>, actualCost: Cost<Name>): Promise<boolean>
+  release(decision: Decision<Name>): Promise<boolean>
+  renew(decision: Decision<Name>): Promise<boolean>
+}
+
+/** Of a decision that charged nothing there is nothing to give back. */
+const NOTHING: Receipt = { charges: [], marks: [], lease: '', left: [], closed: true }
+
+export function createEffects<Name extends string>(
+  ask: (op: Op) => Promise<Reply>,
+  policies: readonly Policy[],
+  failed: (error: unknown) => void,
+): Effects<Name> {
+  // What was charged is known by the decision itself, for as long as somebody holds it.
+  const receipts = new WeakMap<object, Receipt>()
+
+  function receiptFor(decision: unknown): Receipt | undefined {
+    const receipt = typeof decision === 'object' && decision !== null ? receipts.get(decision) : undefined
+    if (receipt === undefined)
+      throw new TypeError(`Expected a decision that this limiter made by consume, got ${show(decision)}`)
+    return receipt.closed ? undefined : receipt
+  }
+
+  /** A store that cannot be asked is told of as everywhere; there is nobody here who could wait for it. */
+  async function carryOut(op: Op): Promise<boolean> {
+    try {
+      return (await ask(op)).admitted
+    } catch (error) {
+      failed(error)
+      return false
+    }
+  }
+
+  async function bringTo(receipt: Receipt, costs: number[]): Promise<boolean> {
+    const changes = changesTo(receipt, costs)
+    receipt.left = costs
+    return changes.length > 0 && (await carryOut({ kind: 'adjust', changes }))
+  }
+
+  async function giveBackPlaces(receipt: Receipt): Promise<boolean> {
+    const charges = heldBy(receipt)
+    return charges.length > 0 && (await carryOut({ kind: 'release', charges, lease: receipt.lease }))
+  }
+
+  return {
+    remember(decision, receipt = NOTHING) {
+      receipts.set(decision, receipt)
+    },
+    async refund(decision, units) {
+      expectCost(units, policies)
+      const receipt = receiptFor(decision)
+      if (receipt === undefined) return false
+      const left = receipt.charges.map(({ policy }, i) => {
+        const now = receipt.left[i] ?? 0
+        return units === undefined ? 0 : Math.max(0, now - costOf(units, policy))
+      })
+      if (left.every((cost, i) => cost === 0 || receipt.charges[i]?.policy.algorithm === 'concurrency'))
+        receipt.closed = true
+      const given = await bringTo(receipt, left)
+      return (receipt.closed && (await giveBackPlaces(receipt))) || given
+    },
+    async settle(decision, actualCost) {
+      if (actualCost === undefined) throw new TypeError('Expected the actual cost of the call, got undefined')
+      expectCost(actualCost, policies)
+      const receipt = receiptFor(decision)
+      if (receipt === undefined) return false
+      receipt.closed = true
+      const settled = await bringTo(
+        receipt,
+        receipt.charges.map(({ policy }) => costOf(actualCost, policy)),
+      )
+      return (await giveBackPlaces(receipt)) || settled
+    },
+    async release(decision) {
+      const receipt = receiptFor(decision)
+      if (receipt === undefined) return false
+      receipt.closed = true
+      return giveBackPlaces(receipt)
+    },
+    async renew(decision) {
+      const receipt = receiptFor(decision)
+      if (receipt === undefined) return false
+      const charges = heldBy(receipt)
+      return charges.length > 0 && carryOut({ kind: 'renew', charges, lease: receipt.lease })
+    },
+  }
+}

@@ -1,0 +1,50 @@
+import { bucketWith, levelAt } from '../algorithm/bucket.js'
+import { windowAt, windowWith } from '../algorithm/fixed-window-count.js'
+import { counterWith, countsAt } from '../algorithm/sliding-counter-count.js'
+import { adjustLog } from '../algorithm/sliding-log-record.js'
+import type { Change } from '../store.js'
+import type { State } from './ledger.js'
+
+/** The most that a policy may have in use: what is taken after the fact may run up a debt of one quota. */
+const MOST_QUOTAS = 2
+
+/** The state with a change made; undefined where the charge does not count any more, or nothing would change. */
+export function adjustState(state: State | undefined, change: Change, nowUs: number): State | undefined {
+  const { policy, units, mark } = change
+  const count = state?.kind === 'count' ? state.count : undefined
+  const most = MOST_QUOTAS * policy.quota
+  switch (policy.algorithm) {
+    case 'token-bucket':
+    case 'leaky-bucket': {
+      const level = levelAt(count, nowUs, policy)
+      const after = within(level + units * policy.ticks.unit, most * policy.ticks.unit)
+      return after === level ? undefined : { kind: 'count', count: bucketWith(after, nowUs, policy) }
+    }
+    case 'fixed-window': {
+      const [used, endUs] = windowAt(count, nowUs, policy)
+      const after = within(used + units, most)
+      return endUs !== mark || after === used
+        ? undefined
+        : { kind: 'count', count: windowWith(after, endUs, policy) }
+    }
+    case 'sliding-window-counter': {
+      const [current, previous, startUs] = countsAt(count, nowUs, policy)
+      const now = startUs === mark
+      if (!now && startUs - policy.windowUs !== mark) return undefined
+      const before = now ? current : previous
+      const after = within(before + units, most)
+      if (after === before) return undefined
+      const counts = now ? ([after, previous, startUs] as const) : ([current, after, startUs] as const)
+      return { kind: 'count', count: counterWith(counts, policy) }
+    }
+    case 'sliding-window-log':
+      if (state?.kind !== 'log') return undefined
+      return adjustLog(state.log, units, mark, most, nowUs, policy.windowUs) ? state : undefined
+    case 'concurrency':
+      return undefined
+  }
+}
+
+function within(value: number, most: number): number {
+  return Math.min(Math.max(value, 0), most)
+}

@@ -1,0 +1,7 @@
+/** The whole numbers of a script's answer, at least so many. @throws Error when it is anything else */
+export function numbersIn(answer: unknown, least: number): readonly number[] {
+  const numbers = Array.isArray(answer) ? answer.map(Number) : []
+  if (numbers.length < least || !numbers.every(Number.isSafeInteger))
+    throw new Error('Redis answered a script with something that it does not answer')
+  return numbers
+}

@@ -1,0 +1,61 @@
+import { hash64 } from '../hash.js'
+import type { Policy } from '../policy.js'
+import type { BucketOwner } from '../store.js'
+import { type KeyOptions, keyOf } from './key.js'
+
+/** How many arguments a policy takes. */
+export const ROW = 6
+
+/** A policy as the scripts take it: id, kind, three numbers, a fourth. */
+export function rowOf(policy: Policy): readonly string[] {
+  return [String(policyId(policy)), ...numbersOf(policy)]
+}
+
+function numbersOf(policy: Policy): readonly string[] {
+  switch (policy.algorithm) {
+    case 'token-bucket':
+    case 'leaky-bucket': {
+      const { unit, rate } = policy.ticks
+      return words('bucket', unit, rate, policy.quota * unit, policy.queueTicks)
+    }
+    case 'fixed-window':
+      return words('window', policy.windowUs, policy.anchor === 'epoch' ? 0 : 1, policy.quota, 0)
+    case 'sliding-window-counter':
+      return words('counter', policy.windowUs, 0, policy.quota, 0)
+    case 'sliding-window-log':
+      return words('log', policy.windowUs, 0, policy.quota, 0)
+    case 'concurrency':
+      return words('lease', policy.leaseUs, 0, policy.quota, 0)
+  }
+}
+
+function words(kind: string, ...numbers: readonly number[]): readonly string[] {
+  return [kind, ...numbers.map(String)]
+}
+
+/** How many numbers the script answers for a policy. */
+export function wordsOf({ algorithm }: Policy): number {
+  if (algorithm === 'fixed-window') return 2
+  return algorithm === 'sliding-window-counter' || algorithm === 'sliding-window-log' ? 4 : 1
+}
+
+/** Which entry of a record is a policy's: 48 bits of a hash of its name and algorithm. */
+export function policyId(policy: Policy): number {
+  return Number(hash64(`${policy.name} ${policy.algorithm}`) & 0xffffffffffffn)
+}
+
+/** What units are called where they are kept: ticks in a bucket, themselves elsewhere. */
+export function unitsIn(policy: Policy, units: number): number {
+  return 'ticks' in policy ? units * policy.ticks.unit : units
+}
+
+/** Whether a policy is kept under a key of its own, and not in the record of its partition. */
+export function hasOwnKey({ algorithm }: Policy): boolean {
+  return algorithm === 'sliding-window-log' || algorithm === 'concurrency'
+}
+
+/** Where a policy keeps what it counts for an owner. A bar is nowhere in a record's key, so the two never meet. */
+export function keyFor(policy: Policy, owner: BucketOwner, options: KeyOptions): string {
+  const key = keyOf(owner, options)
+  return hasOwnKey(policy) ? `${key}|${policy.name}` : key
+}
