@@ -106,6 +106,19 @@ describe('a Request', () => {
     expect(server.seen.map((seen) => seen.body.toString())).toEqual(['new', 'new'])
   })
 
+  it('keeps no copy of its body when no attempt follows', async () => {
+    const request = new Request('http://api.test/', { method: 'POST', body: bytes })
+    const clones: Request[] = []
+    request.clone = () => {
+      const clone = Request.prototype.clone.call(request)
+      clones.push(clone)
+      return clone
+    }
+    const { fetch } = fakeServer(() => respond(200))
+    await createFetch({ fetch })(request)
+    expect(clones.map((clone) => clone.bodyUsed)).toEqual([true])
+  })
+
   it('is not cloned when no attempt can follow', async () => {
     const { fetch, sent } = fakeServer(() => respond(429))
     const request = new Request('http://api.test/', { method: 'POST', body: 'x' })

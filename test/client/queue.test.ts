@@ -82,17 +82,20 @@ describe('the queue of a partition', () => {
     expect(sent[1]?.atMs).toBeGreaterThanOrEqual(3_000_000_000)
   })
 
-  it('looks again at the clock when a timer fires early', async () => {
-    const { clock, sent, fetch } = fakeServer((number) =>
-      number === 1 ? respond(429, { 'retry-after': '2' }) : respond(200),
-    )
-    const early = {
-      ...clock,
-      setTimeout: (run: () => void, ms: number) => clock.setTimeout(run, Math.max(1, ms * 0.9)),
+  it('looks again at the clock when a timer fires early, also in a pause of one call alone', async () => {
+    for (const status of [429, 503]) {
+      const { clock, sent, fetch } = fakeServer((number) =>
+        number > 1 ? respond(200) : respond(status, status === 429 ? { 'retry-after': '2' } : {}),
+      )
+      const early = {
+        ...clock,
+        setTimeout: (run: () => void, ms: number) => clock.setTimeout(run, Math.max(1, ms * 0.9)),
+      }
+      const backoff = { delaySeconds: () => 2 }
+      const api = createFetch({ fetch, clock: early, backoff, retry: { statuses: [429, 503] } })
+      await clock.runUntil(api(url))
+      expect(sent[1]?.atMs).toBeGreaterThanOrEqual(2000)
     }
-    const api = createFetch({ fetch, clock: early })
-    await clock.runUntil(api(url))
-    expect(sent[1]?.atMs).toBeGreaterThanOrEqual(2000)
   })
 })
 

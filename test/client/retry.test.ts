@@ -54,6 +54,15 @@ describe('Retry-After on a 429', () => {
     }
   })
 
+  it('shorter than the limit that stands behind it is waited for longer and longer', async () => {
+    const headers = { 'retry-after': '1', 'retry-after-ms': '10', ratelimit: '"a";r=0;t=1;ratepact-t-ms=10' }
+    const { clock, sent, fetch } = fakeServer(() => respond(429, headers))
+    await clock.runUntil(createFetch({ fetch, clock, maxAttempts: 6 })(url))
+    const waits = gaps(sent)
+    expect(waits).toHaveLength(5)
+    for (const [index, wait] of waits.entries()) expect(wait).toBeGreaterThan(waits[index - 1] ?? 9)
+  })
+
   it('is missing: the time that an exhausted limit states is waited for', async () => {
     const { clock, sent, fetch } = fakeServer((number) =>
       number === 1 ? respond(429, { ratelimit: '"a";r=0;t=2, "b";r=5;t=50' }) : respond(200),
