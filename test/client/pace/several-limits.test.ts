@@ -19,9 +19,9 @@ describe('several limits', () => {
 
   it('are told apart by partition key: an exhausted route does not hold another', () => {
     const at = hand()
-    at.accept(at.send('GET /a'), { r: 9, t: 1, pk: key(1), ...burst })
-    at.accept(at.send('GET /b'), { r: 9, t: 1, pk: key(2), ...burst })
-    at.accept(at.send('GET /a'), { r: 0, t: 1, pk: key(1), ...burst })
+    at.accept(at.send('GET /a'), { r: 9, t: 90, pk: key(1), ...daily })
+    at.accept(at.send('GET /b'), { r: 9, t: 90, pk: key(2), ...daily })
+    at.accept(at.send('GET /a'), { r: 0, t: 90, pk: key(1), ...daily })
     expect(at.waitMs('GET /a')).toBeGreaterThan(50)
     expect(at.waitMs('GET /b')).toBe(0)
     expect(at.pace.limits().map((limit) => limit.partitionKey)).toEqual([key(2), key(1)])

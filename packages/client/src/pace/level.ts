@@ -72,11 +72,12 @@ export function bounds(seen: Seen, quotaUnits: number): { readonly most: number;
 
 /**
  * What a call needs to find in a bucket: its cost, a margin for what its delay may hide, and, while more is queued
- * than the bucket holds, a reserve for callers that come late. Never more than the bucket can hold, so that a
- * call dearer than the quota goes when the bucket is full.
+ * than the bucket holds, a reserve that shows callers who come late that units are to be had. The reserve is
+ * given up once the level covers the whole queue. Never more than the bucket can hold, so that a call dearer than the
+ * quota goes when the bucket is full.
  */
 export function needed(cost: number, units: number, quota: Quota, queued: number, jitterMs: number): number {
-  const margin = Math.min(1, quota.ratePerMs * jitterMs)
-  const reserve = queued > units ? Math.min(2, quota.units / 5) : 0
-  return Math.min(quota.units, cost + margin + reserve)
+  const least = cost + Math.min(1, quota.ratePerMs * jitterMs)
+  const withReserve = Math.min(least + Math.min(2, quota.units / 5), Math.max(least, queued))
+  return Math.min(quota.units, queued > units ? withReserve : least)
 }

@@ -34,6 +34,11 @@ export class OwnCalls {
   #olderLatestMs: number = Number.NEGATIVE_INFINITY
   #lastCreditMs: number = Number.NEGATIVE_INFINITY
 
+  /** How many entries are kept. */
+  get size(): number {
+    return this.#older.length + this.#recent.length
+  }
+
   book(atMs: number, units: number): OwnCall {
     const never = Number.POSITIVE_INFINITY
     const call = {

@@ -171,8 +171,10 @@ export class PacedLimit implements Limit {
     this.#level.advance(nowMs, this.#quota.units, bucket ? this.#quota.ratePerMs : 0)
     if (bucket) return
     this.#level.units = Math.min(this.#quota.units, this.#level.units + this.#own.creditDue(nowMs))
-    const { jitterMs } = this.#around.roundTrip
-    this.#edge.advance(nowMs, this.#flying.size === 0, this.#own.nextReturnMs, jitterMs)
+    const { leastMs, jitterMs } = this.#around.roundTrip
+    // A quarter of a round trip: what returns were reckoned with while few round trips were known.
+    const tolerance = 4 * jitterMs + leastMs / 4 + 10
+    this.#edge.advance(nowMs, this.#flying.size === 0, this.#own.nextReturnMs, tolerance)
   }
 
   #learn(flight: Flight, call: OwnCall, nowMs: number, limit: ServiceLimit, reading: Reading): void {

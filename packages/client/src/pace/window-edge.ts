@@ -31,9 +31,9 @@ export class WindowEdge {
    * Time passes. Nobody need ask while a call is in flight, nor where a return of our own is due about now: that is
    * the same event on a rolling window, and must not count twice.
    */
-  advance(nowMs: number, idle: boolean, nextReturnMs: number, jitterMs: number): void {
+  advance(nowMs: number, idle: boolean, nextReturnMs: number, toleranceMs: number): void {
     if (nowMs < this.endMs) return
-    this.#mayAsk ||= idle && nextReturnMs - nowMs > 4 * jitterMs + 10
+    this.#mayAsk ||= idle && nextReturnMs - nowMs > toleranceMs
     this.endMs = none
   }
 

@@ -1,0 +1,175 @@
+import { describe, expect, it } from 'vitest'
+import type { Flight } from '../../../packages/client/src/pace/pace.js'
+import { type Hand, hand, type Stated } from './hand.js'
+import { play } from './simulator/run.js'
+import { bucket, fixed, log } from './simulator/servers.js'
+
+const window = { q: 10, w: 1, refill: 'window' } as const
+const rtt = 50
+
+/** Lets three round trips pass on a limit of their own, so that delays are known to be steady. */
+function steady(at: Hand, stated: Stated): void {
+  for (let call = 0; call < 8; call += 1) {
+    const flight = at.send()
+    at.nowMs += rtt
+    at.accept(flight, { ...stated, r: (stated.q ?? 10) - 1 - call })
+  }
+}
+
+function permutations<T>(items: readonly T[]): T[][] {
+  if (items.length < 2) return [[...items]]
+  return items.flatMap((item, index) =>
+    permutations(items.filter((_, at) => at !== index)).map((rest) => [item, ...rest]),
+  )
+}
+
+describe('what a window says of its end', () => {
+  it('lets one call ask when t is over, never the whole quota', () => {
+    const at = hand()
+    at.accept(at.send(), { r: 0, t: 1, tMs: 800, ...window })
+    at.nowMs = 802
+    expect(at.sendAll(10)).toHaveLength(1)
+    expect(at.waitMs()).toBeGreaterThan(0)
+  })
+
+  it('is not the time to the next unit that a bucket states: a plain bucket of a minute is used at its rate', () => {
+    const outcome = play({ server: () => bucket(100, 60_000), calls: 200, rttMs: 60, seed: 4 })
+    expect(outcome.refused).toBe(0)
+    expect(outcome.ratio).toBeLessThan(1.01)
+  })
+})
+
+describe('an exhausted bucket', () => {
+  it('is asked again when its next unit is due, not when whole seconds of t are over', () => {
+    const at = hand()
+    const probe = at.send()
+    at.nowMs = rtt
+    at.accept(probe, { r: 0, t: 1, q: 10, w: 1, refill: 'bucket' })
+    expect(at.waitMs()).toBeLessThan(130)
+    expect(at.waitMs()).toBeGreaterThan(50)
+  })
+
+  it('is waited for as stated while it is not known to be a bucket', () => {
+    const at = hand()
+    at.accept(at.send(), { r: 0, t: 3, q: 10, w: 5 })
+    expect(at.waitMs()).toBeGreaterThan(2900)
+  })
+})
+
+describe('a rolling window', () => {
+  it('gives each unit back once: its stated end and the return of the own call are the same event', () => {
+    const at = hand()
+    const first = at.send()
+    at.nowMs = rtt
+    at.accept(first, { r: 9, tMs: 950, t: 1, q: 10, w: 1, refill: 'log' })
+    for (let call = 0; call < 9; call += 1) {
+      const flight = at.send()
+      at.nowMs += 5
+      at.accept(flight, { r: 8 - call, tMs: 940, t: 1, q: 10, w: 1, refill: 'log' })
+    }
+    at.nowMs = 1010
+    expect(at.sendAll(10).length).toBeLessThanOrEqual(1)
+  })
+
+  it('is never refused once per window on a steady network', () => {
+    const outcome = play({
+      server: () => log(10, 1000),
+      calls: 200,
+      rttMs: 60,
+      jitter: 0,
+      strays: 0,
+      hints: true,
+      seed: 1,
+    })
+    expect(outcome.refused).toBe(0)
+  })
+})
+
+describe('answers of a burst sent in one instant', () => {
+  it.each(['bucket', 'window'] as const)(
+    'come to the same level in whatever order they arrive (%s)',
+    (refill) => {
+      for (const order of permutations([0, 1, 2, 3])) {
+        const at = hand()
+        steady(at, { q: 100, w: 1000, refill })
+        const flights = [0, 1, 2, 3].map(() => at.send())
+        at.nowMs += rtt
+        for (const place of order) {
+          const flight = flights[place]
+          if (flight !== undefined) at.accept(flight, { r: 91 - place, t: 900, q: 100, w: 1000, refill })
+          const left = at.pace.limits()[0]?.available
+          expect(left).toBe(88)
+        }
+      }
+    },
+  )
+
+  it('do not raise the level by a call that was overtaken and not yet counted', () => {
+    const at = hand()
+    steady(at, { q: 100, w: 1000, refill: 'window' })
+    const slow = at.send()
+    at.nowMs += 20
+    const quick = at.send()
+    at.nowMs += rtt
+    at.accept(quick, { r: 91, t: 900, q: 100, w: 1000, refill: 'window' })
+    expect(at.pace.limits()[0]?.available).toBe(90)
+    at.accept(slow, { r: 90, t: 900, q: 100, w: 1000, refill: 'window' })
+    expect(at.pace.limits()[0]?.available).toBe(90)
+  })
+})
+
+describe('a window that began anew', () => {
+  it('is spent once: own calls of the window before return no more', () => {
+    const at = hand()
+    steady(at, window)
+    const late = [at.send(), at.send()]
+    at.nowMs += rtt
+    for (const [index, flight] of late.entries())
+      at.accept(flight, { ...window, r: 1 - index, t: 1, tMs: 30 })
+    at.nowMs += 35
+    const spend = (flight: Flight, r: number) => at.accept(flight, { ...window, r, t: 1, tMs: 900 })
+    const probe = at.send()
+    at.nowMs += rtt
+    spend(probe, 9)
+    const rest = at.sendAll(9)
+    expect(rest).toHaveLength(9)
+    at.nowMs += rtt
+    for (const [index, flight] of rest.entries()) spend(flight, 8 - index)
+    at.nowMs += 700
+    expect(at.waitMs()).toBeGreaterThan(0)
+    expect(at.pace.limits()[0]?.available).toBe(0)
+  })
+
+  it('is not refused for it in the long run', () => {
+    const outcome = play({
+      server: () => fixed(10, 1000, 300),
+      calls: 200,
+      rttMs: 60,
+      jitter: 0,
+      strays: 0,
+      hints: true,
+      seed: 1,
+    })
+    expect(outcome.refused).toBe(0)
+  })
+})
+
+describe('a refused call', () => {
+  it('leaves no trace in the level: neither as used nor as given back a window later', () => {
+    const at = hand()
+    const other = { name: 'other', q: 50, w: 1, refill: 'window' } as const
+    at.accept(at.send(), { ...window, r: 9, t: 1 }, { ...other, r: 49, t: 1 })
+    const before = at.pace.limits().map((limit) => limit.available)
+    at.refuse(
+      at.send(),
+      { retryAfterMs: 10, violated: ['other'] },
+      { ...window, r: 9, t: 1 },
+      { ...other, r: 49, t: 1 },
+    )
+    expect(at.pace.limits().map((limit) => limit.available)).toEqual(before)
+    at.nowMs = 400
+    for (const flight of at.sendAll(9)) at.accept(flight)
+    at.nowMs = 1012
+    expect(at.pace.limits()[0]?.available).toBe(9)
+  })
+})
