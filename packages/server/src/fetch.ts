@@ -1,4 +1,5 @@
 import { expected } from './expect.js'
+import { atBodyEnd } from './http/body-end.js'
 import { createGate } from './http/core.js'
 import type { Denial, Denied } from './http/denial.js'
 import { type Head, setDenialHeaders } from './http/head.js'
@@ -53,16 +54,54 @@ export function rateLimit(
     async (...args) => {
       const [request] = args
       const scope = (): string => scopeOf(request.method, '')
-      const decision = await gate.decide(args, { address: () => undefined, scope })
-      if (decision === undefined) return handler(...args)
+      const asked = await gate.decide(args, { address: () => undefined, scope })
+      if (asked === undefined) return handler(...args)
+      const stay = createStay(request.signal)
+      const decision =
+        gate.holder === undefined || asked.outcome !== 'admitted'
+          ? asked
+          : await gate.holder.hold(asked, stay.onEnd)
+      // Nobody waits for an answer any more; the reason is what their own fetch rejects with.
+      if (decision === undefined) throw request.signal.reason
       const response = decision.allowed
-        ? await handler(...args)
+        ? await stay.until(async () => handler(...args))
         : await deny(gate.denial(decision), options.onDenied?.(request, decision))
       const statement = gate.statement(decision, request.headers.has('origin'))
       return statement === undefined
         ? response
         : withHead(response, (head) => statement(response.status, head))
     }
+}
+
+/** For how long a request stays: until its answer has been read or given up, or its client has gone. */
+interface Stay {
+  onEnd(listener: () => void): void
+  until(answer: () => Promise<Response>): Promise<Response>
+}
+
+function createStay(signal: AbortSignal): Stay {
+  const listeners = new Set<() => void>()
+  function end(): void {
+    signal.removeEventListener('abort', end)
+    for (const listener of listeners) listener()
+    listeners.clear()
+  }
+  return {
+    onEnd(listener) {
+      if (signal.aborted) return listener()
+      if (listeners.size === 0) signal.addEventListener('abort', end)
+      listeners.add(listener)
+    },
+    async until(answer) {
+      if (listeners.size === 0) return answer()
+      try {
+        return atBodyEnd(await answer(), end)
+      } catch (error) {
+        end()
+        throw error
+      }
+    },
+  }
 }
 
 /** Anything else would be refused at each request. */

@@ -1,0 +1,139 @@
+import { createServer } from 'node:http'
+import { concurrency, createLimiter, type Limiter, leakyBucket, type Policy } from '@ratepact/server'
+import { rateLimit as expressLimit } from '@ratepact/server/express'
+import { rateLimit as fetchLimit } from '@ratepact/server/fetch'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { until } from '../../wait.js'
+import { majors, serve } from '../express/helper.js'
+
+type Handler = () => Promise<string>
+
+/** Fronts that are asked alike: a path in, a body or a status out, and a way to hang up. */
+const fronts: Record<
+  string,
+  (limiter: Limiter, handler: Handler) => Promise<(signal?: AbortSignal) => Promise<string>>
+> = {
+  ...Object.fromEntries(
+    majors.map(([name, express]) => [
+      name,
+      async (limiter: Limiter, handler: Handler) => {
+        const app = express()
+        app.use(expressLimit({ limiter, partition: () => 'one' }))
+        app.get('/', (_request, response, next) => handler().then((body) => response.send(body), next))
+        const { port } = await serve(app)
+        return async (signal?: AbortSignal) => {
+          const answer = await fetch(`http://127.0.0.1:${port}/`, signal === undefined ? {} : { signal })
+          return answer.status === 200 ? answer.text() : String(answer.status)
+        }
+      },
+    ]),
+  ),
+  'a fetch handler': async (limiter, handler) => {
+    const limit = fetchLimit({ limiter, partition: () => 'one' })
+    const handle = limit(async () => new Response(await handler()))
+    return async (signal) => {
+      const answer = await handle(new Request('http://api.test/', signal === undefined ? {} : { signal }))
+      return answer.status === 200 ? answer.text() : String(answer.status)
+    }
+  },
+}
+
+const limiterOf = (policy: Policy): Limiter => createLimiter({ policies: [policy] })
+
+describe.each(Object.entries(fronts))('a request to %s', (_, open) => {
+  it('is held until its place in a leaky bucket is reached', async () => {
+    const starts: number[] = []
+    const ask = await open(
+      limiterOf(leakyBucket({ name: 'queue', capacity: 5, leakPerSecond: 20 })),
+      async () => {
+        starts.push(performance.now())
+        return 'done'
+      },
+    )
+    expect(await Promise.all([ask(), ask(), ask()])).toEqual(['done', 'done', 'done'])
+    // 20 each second: the third is held for 100 ms. Timers may be late, never early.
+    expect((starts[2] ?? 0) - (starts[0] ?? 0)).toBeGreaterThan(80)
+  })
+
+  it('gives its place in a leaky bucket back when the client goes while it is held', async () => {
+    let served = 0
+    const ask = await open(
+      limiterOf(leakyBucket({ name: 'queue', capacity: 3, leakPerSecond: 0.5 })),
+      async () => {
+        served += 1
+        return 'done'
+      },
+    )
+    expect(await ask()).toBe('done')
+    const leaving = new AbortController()
+    const held = [ask(leaving.signal), ask(leaving.signal)]
+    await until(
+      'the queue is full',
+      async () => (await ask(AbortSignal.timeout(200)).catch(() => 'held')) === '429',
+    )
+    leaving.abort()
+    await Promise.allSettled(held)
+    await until(
+      'there is a place again',
+      async () => (await ask(AbortSignal.timeout(50)).catch(() => 'held')) === 'held',
+    )
+    expect(served).toBe(1)
+  })
+
+  it('is refused when it would be held for longer than ten seconds', async () => {
+    const policy = leakyBucket({ name: 'queue', capacity: 10, leakPerSecond: 0.05 })
+    const ask = await open(limiterOf(policy), async () => 'done')
+    expect([await ask(), await ask(), await ask()]).toEqual(['done', '429', '429'])
+  })
+
+  it('holds its place while it runs, and gives it back at its end, however it ends', async () => {
+    const running: (() => void)[] = []
+    const limiter = limiterOf(concurrency({ name: 'running', limit: 2, leaseSeconds: 60 }))
+    const free = async (): Promise<number> => {
+      const decision = await limiter.peek('one')
+      return 'limits' in decision ? (decision.limits[0]?.available ?? -1) : -1
+    }
+    const ask = await open(limiter, () => {
+      return new Promise((resolve) => running.push(() => resolve('done')))
+    })
+    const leaving = new AbortController()
+    const first = ask()
+    const second = ask(leaving.signal).catch(() => 'gone')
+    await until('both run', () => running.length === 2)
+    expect(await ask()).toBe('429')
+    running[0]?.()
+    expect(await first).toBe('done')
+    await until('the first has given its place back', async () => (await free()) === 1)
+    leaving.abort()
+    await until('the second has given its place back', async () => (await free()) === 2)
+    running[1]?.()
+    await second
+  })
+})
+
+it('a place is kept for longer than its lease while the request runs', async () => {
+  const app = majors[1]?.[1]()
+  if (app === undefined) throw new Error('no Express')
+  const limiter = createLimiter({ policies: [concurrency({ name: 'running', limit: 1, leaseSeconds: 0.3 })] })
+  app.use(expressLimit({ limiter, partition: () => 'one' }))
+  let end = () => {}
+  app.get('/', (_request, response) => {
+    end = () => response.send('done')
+  })
+  const server = createServer(app).listen(0, '127.0.0.1')
+  onTestFinished(() => {
+    server.close()
+  })
+  await until('it listens', () => server.listening)
+  const { port } = server.address() as { port: number }
+  const first = fetch(`http://127.0.0.1:${port}/`)
+  await until('it runs', async () => (await limiter.peek('one')).outcome === 'refused')
+  const since = performance.now()
+  while (performance.now() - since < 900) {
+    expect((await limiter.peek('one')).outcome).toBe('refused')
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  end()
+  expect((await first).status).toBe(200)
+  await until('the place is free', async () => (await limiter.peek('one')).outcome === 'admitted')
+})
