@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { RoundTrip } from '../../../packages/client/src/pace/round-trip.js'
 
-function after(...roundTripsMs: readonly number[]): RoundTrip {
+function having(...roundTripsMs: readonly number[]): RoundTrip {
   const roundTrip = new RoundTrip()
   for (const ms of roundTripsMs) roundTrip.note(ms)
   return roundTrip
@@ -20,16 +20,16 @@ describe('round trips', () => {
   ])(
     'of $seen come to a least of $leastMs ms and a jitter of $jitterMs ms',
     ({ seen, leastMs, jitterMs }) => {
-      expect(after(...seen)).toMatchObject({ leastMs, jitterMs })
+      expect(having(...seen)).toMatchObject({ leastMs, jitterMs })
     },
   )
 
   it('forget a disturbance after thirty-two calm ones, but not the least', () => {
     const calm = Array(32).fill(50)
-    expect(after(40, 200, 200, 200, ...calm)).toMatchObject({ leastMs: 40, jitterMs: 5 })
+    expect(having(40, 200, 200, 200, ...calm)).toMatchObject({ leastMs: 40, jitterMs: 5 })
   })
 
   it('take no notice of one stray in thirty-two', () => {
-    expect(after(...Array(31).fill(50), 400).jitterMs).toBe(0)
+    expect(having(...Array(31).fill(50), 400).jitterMs).toBe(0)
   })
 })
