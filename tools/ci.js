@@ -30,6 +30,7 @@ const checks = [
   ['npm', 'run', '--silent', 'lint'],
   ['npm', 'run', '--silent', 'types'],
   ['node', 'packages/server/lua.js', '--check'],
+  ['node', 'tools/snippets.js', '--check'],
 ]
 for (const check of checks) {
   if (passes(...check)) passed += 1
