@@ -1,4 +1,4 @@
-import type { Flight } from './pace.js'
+import type { OwnCall } from './own-calls.js'
 import type { Quota } from './quota.js'
 import { type Evidence, type Mode, Votes } from './votes.js'
 
@@ -13,7 +13,7 @@ const longestPauseMs = 15_000
 export class Guess {
   mode: Mode = 'unknown'
   readonly #votes = new Votes()
-  #testing: Flight | undefined
+  #testing: OwnCall | undefined
 
   /** The server says how it refills: no guessing. */
   told(refill: Quota['refill']): void {
@@ -33,15 +33,15 @@ export class Guess {
   }
 
   /** This call goes after a pause: its answer tells. */
-  paused(flight: Flight): void {
-    this.#testing = flight
+  paused(call: OwnCall): void {
+    this.#testing = call
   }
 
   /** Weighs an answer. `explained`: it was refused here although own calls account for all that is used. */
-  weigh(flight: Flight, evidence: Evidence, quota: Quota, explained: boolean): void {
+  weigh(call: OwnCall, evidence: Evidence, quota: Quota, explained: boolean): void {
     if (quota.refill !== undefined || quota.ratePerMs === 0) return
     this.#votes.weigh(evidence, quota)
-    if (this.#testing === flight) {
+    if (this.#testing === call) {
       this.#testing = undefined
       const { previous, available, sentBetween, taken } = evidence
       const still = previous !== undefined && available <= previous.available - sentBetween - taken

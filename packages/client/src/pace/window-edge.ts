@@ -1,3 +1,5 @@
+import type { Quota } from './quota.js'
+
 const none = Number.POSITIVE_INFINITY
 const lateQuarterMs = 1200
 const lateQuarterFromMs = 5000
@@ -47,11 +49,11 @@ export class WindowEdge {
   }
 
   /**
-   * Until when the last quarter of a window is kept, while more is queued: others know the edge only to the second,
-   * and one client would take every window before they wake.
+   * Until when the last quarter of a window is kept: others know the edge only to the second, and one client would
+   * take every window before they wake.
    */
-  keptUntilMs(units: number, queued: number, quotaUnits: number, windowMs: number): number {
-    const late = windowMs >= lateQuarterFromMs && queued > units && units < 1 + quotaUnits / 4
+  keptUntilMs(units: number, quota: Quota): number {
+    const late = quota.windowMs >= lateQuarterFromMs && units < 1 + quota.units / 4
     return late ? Math.min(this.#startMs + lateQuarterMs, this.endMs) : Number.NEGATIVE_INFINITY
   }
 }
