@@ -30,6 +30,15 @@ describe('a signal that is aborted', () => {
     expect(sent).toHaveLength(0)
   })
 
+  it('before the call, when it would have to wait: it does not wait', async () => {
+    const { clock, sent, fetch } = fakeServer(() => respond(200), 1000)
+    const api = createFetch({ fetch, clock })
+    const probe = api('http://api.test/')
+    await expect(api('http://api.test/', { signal: AbortSignal.abort(reason) })).rejects.toBe(reason)
+    await clock.runUntil(probe)
+    expect(sent).toHaveLength(1)
+  })
+
   it('while the call waits for its turn: it leaves the queue, and the others go on', async () => {
     const { clock, sent, fetch } = fakeServer(() => respond(200), 50)
     const api = createFetch({ fetch, clock })

@@ -193,6 +193,19 @@ describe('the answer after a refusal', () => {
     expect(response.headers.get('content-type')).toBe('text/plain')
   })
 
+  it('leaves no copy of the refusal in memory', async () => {
+    const refused = respond(429, { 'retry-after': '1' }, 'x'.repeat(50_000))
+    const clones: Response[] = []
+    refused.clone = () => {
+      const clone = Response.prototype.clone.call(refused)
+      clones.push(clone)
+      return clone
+    }
+    const { clock, fetch } = fakeServer((number) => (number === 1 ? refused : respond(200)))
+    await clock.runUntil(createFetch({ fetch, clock })('http://api.test/'))
+    expect(clones.map((clone) => clone.bodyUsed)).toEqual([true])
+  })
+
   it('is the refusal itself, whole, when a longer block makes the wait too long after all', async () => {
     // The first call waits one second; meanwhile the second is told to wait a minute.
     const { clock, fetch } = fakeServer((number) => {

@@ -25,6 +25,29 @@ describe('the queue of a partition', () => {
     expect(paths(sent)).toEqual(['probe', 'high', 'a', 'b', 'low'])
   })
 
+  it('keeps its order whoever leaves it', async () => {
+    const draw = seeded(7)
+    for (let round = 0; round < 30; round += 1) {
+      const { clock, sent, fetch } = fakeServer(() => respond(200), 10)
+      const api = createFetch({ fetch, clock })
+      const probe = api(`${url}probe`)
+      const calls = Array.from({ length: 40 }, (_, index) => ({
+        path: String(index),
+        priority: Math.floor(draw() * 20),
+        controller: new AbortController(),
+        leaves: draw() < 0.4,
+      }))
+      const ends = calls.map(({ path, priority, controller: { signal } }) =>
+        api(url + path, { signal, rateLimit: { priority } }).catch(() => {}),
+      )
+      await clock.advance(1)
+      for (const { controller, leaves } of calls) if (leaves) controller.abort()
+      await clock.runUntil(Promise.all([probe, ...ends]))
+      const expected = calls.filter(({ leaves }) => !leaves).sort((a, b) => b.priority - a.priority)
+      expect(paths(sent).slice(1)).toEqual(expected.map(({ path }) => path))
+    }
+  })
+
   it('sends a refused call before all that arrived after it', async () => {
     const { clock, sent, fetch } = fakeServer((number) => respond(number === 2 ? 429 : 200), 10)
     const api = createFetch({ fetch, clock })
@@ -239,3 +262,12 @@ describe('close', () => {
     expect(clock.pending).toBe(0)
   })
 })
+
+/** The same numbers in each run. */
+function seeded(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state * 1_103_515_245 + 12_345) % 2 ** 31
+    return state / 2 ** 31
+  }
+}

@@ -100,6 +100,26 @@ describe('Retry-After on a 429', () => {
   })
 })
 
+describe('refusals that say nothing', () => {
+  const policies = [{ policy: 'a', quota: 1000, unit: 'requests', windowSeconds: 1 }]
+
+  it('count once when their calls were sent together', async () => {
+    const { clock, sent, fetch } = fakeServer((number) => respond(number <= 10 ? 429 : 200), 10)
+    const api = createFetch({ fetch, clock, policies, random: () => 0.999 })
+    await clock.runUntil(Promise.all(Array.from({ length: 10 }, () => api(url))))
+    expect(sent[9]?.atMs).toBe(0)
+    expect(sent[10]?.atMs).toBeLessThanOrEqual(1015)
+  })
+
+  it('count afresh after a success', async () => {
+    const { clock, sent, fetch } = fakeServer((number) => respond(number % 2 === 1 ? 429 : 200))
+    const api = createFetch({ fetch, clock, policies, random: () => 0.999 })
+    for (let call = 0; call < 5; call += 1) await clock.runUntil(api(url))
+    const waits = gaps(sent).filter((_, index) => index % 2 === 0)
+    for (const wait of waits) expect(Math.round(wait / 10)).toBe(100)
+  })
+})
+
 describe('what is retried', () => {
   it('a 429 is, for every method', async () => {
     for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']) {
