@@ -173,3 +173,26 @@ describe('a refused call', () => {
     expect(at.pace.limits()[0]?.available).toBe(9)
   })
 })
+
+describe('a limit of unknown kind that refuses what should have come back', () => {
+  it('is asked with one call a window later, not with all that were sent a window before', () => {
+    const at = hand()
+    const spend = (flights: readonly Flight[]) => {
+      for (const [index, flight] of flights.entries()) at.accept(flight, { r: 3 - index, t: 60, q: 4, w: 60 })
+    }
+    spend([at.send()])
+    spend(at.sendAll(3))
+    at.nowMs = 60_200
+    for (let refusal = 0; refusal < 3; refusal += 1) {
+      at.refuse(at.send(), { retryAfterMs: 1000 }, { r: 0, t: 1, q: 4, w: 60 })
+      at.nowMs += 1100
+    }
+    const [asking] = at.sendAll(4)
+    if (asking !== undefined) at.accept(asking, { r: 3, t: 60, q: 4, w: 60 })
+    const rest = at.sendAll(4)
+    expect(rest.length).toBeGreaterThan(0)
+    for (const [index, flight] of rest.entries()) at.accept(flight, { r: 2 - index, t: 60, q: 4, w: 60 })
+    at.nowMs += 61_000
+    expect(at.sendAll(4)).toHaveLength(1)
+  })
+})

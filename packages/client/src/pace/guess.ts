@@ -5,6 +5,7 @@ import { type Evidence, type Mode, Votes } from './votes.js'
 /** Units of refilling that a pause waits for: enough to show in whole units, whatever the delays hide. */
 const pauseUnits = 2.5
 const longestPauseMs = 15_000
+const doubtAfter = 3
 
 /**
  * Finds out how a limit gives back where the server does not say: by what answers show in passing, and by a pause
@@ -14,6 +15,7 @@ export class Guess {
   mode: Mode = 'unknown'
   readonly #votes = new Votes()
   #testing: OwnCall | undefined
+  #refusals = 0
 
   /** The server says how it refills: no guessing. */
   told(refill: Quota['refill']): void {
@@ -37,8 +39,16 @@ export class Guess {
     this.#testing = call
   }
 
+  /**
+   * A call surely comes back a window after it went. Not so on a sliding counter, which forgets in its own time; a
+   * limit that goes on refusing what should be there is taken for one.
+   */
+  trustsReturns(quota: Quota): boolean {
+    return quota.refill !== undefined || this.#refusals < doubtAfter
+  }
+
   /** Weighs an answer. `explained`: it was refused here although own calls account for all that is used. */
-  weigh(call: OwnCall, evidence: Evidence, quota: Quota, explained: boolean): void {
+  weigh(call: OwnCall, evidence: Evidence, quota: Quota, refusedHere: boolean, explained: boolean): void {
     if (quota.refill !== undefined || quota.ratePerMs === 0) return
     this.#votes.weigh(evidence, quota)
     if (this.#testing === call) {
@@ -47,6 +57,7 @@ export class Guess {
       const still = previous !== undefined && available <= previous.available - sentBetween - taken
       if (still) this.#votes.pauseBroughtNothing()
     }
+    if (this.mode !== 'bucket' && refusedHere) this.#refusals += 1
     if (this.mode === 'bucket' && explained) this.#votes.refusedUnexplained()
     this.mode = this.#votes.decide(this.mode)
   }

@@ -64,7 +64,9 @@ export class Model {
     const bucket = this.#isBucket
     this.#level.advance(nowMs, this.quota.units, bucket ? this.quota.ratePerMs : 0)
     if (bucket) return
-    this.#level.units = Math.min(this.quota.units, this.#level.units + this.#own.creditDue(nowMs))
+    if (this.#guess.trustsReturns(this.quota)) {
+      this.#level.units = Math.min(this.quota.units, this.#level.units + this.#own.creditDue(nowMs))
+    } else if (this.#own.forgetDue(nowMs)) this.#edge.suppose()
     const { leastMs, jitterMs } = this.#roundTrip
     // A quarter of a round trip: what returns were reckoned with while few round trips were known.
     const tolerance = 4 * jitterMs + leastMs / 4 + 10
@@ -142,7 +144,8 @@ export class Model {
     else if (atMs < newest.atMs - 2 * jitterMs) return 0
     const evidence = this.#evidence(call, nowMs, available, limit.effectiveWindowSeconds)
     call.available = available
-    this.#guess.weigh(call, evidence, this.quota, refusedHere && this.#explained(evidence))
+    this.#guess.weigh(call, evidence, this.quota, refusedHere, refusedHere && this.#explained(evidence))
+    this.#edge.told()
     if (!this.#isBucket && givenBackEarly(evidence, this.quota)) this.#startAfresh(evidence)
     const foreign = this.#correct(call, nowMs, available)
     if (refusedHere && available === 0) {

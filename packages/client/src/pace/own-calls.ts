@@ -109,6 +109,16 @@ export class OwnCalls {
     return this.#credit((call) => call.returnsAtMs <= nowMs, Number.POSITIVE_INFINITY)
   }
 
+  /** Calls whose return is due have no return any more; says whether there were any. */
+  forgetDue(nowMs: number): boolean {
+    if (this.nextReturnMs > nowMs) return false
+    this.#each((call) => {
+      if (call.returnsAtMs <= nowMs && !call.back) call.gone = true
+    })
+    this.#findNextReturn()
+    return true
+  }
+
   /** Marks up to `units` of calls sent before `untilMs` as returned: an answer has already counted them. */
   returned(units: number, untilMs: number): void {
     this.#credit((call) => call.atMs < untilMs, units)
@@ -128,7 +138,9 @@ export class OwnCalls {
 
   /** The server started afresh: nothing sent before `untilMs` has a return ahead of it. */
   startAfresh(untilMs: number): void {
-    for (const call of this.#all()) if (call.atMs < untilMs) call.gone = true
+    this.#each((call) => {
+      if (call.atMs < untilMs) call.gone = true
+    })
     this.#findNextReturn()
   }
 
@@ -179,33 +191,35 @@ export class OwnCalls {
 
   #credit(due: (call: OwnCall) => boolean, most: number): number {
     let units = 0
-    for (const call of this.#all()) {
-      if (call.flying || call.back || call.gone || !due(call)) continue
-      if (units + call.units > most + 0.5) break
+    this.#each((call) => {
+      if (call.flying || call.back || call.gone || !due(call)) return
+      if (units + call.units > most + 0.5) return
       units += call.units
       call.back = true
       this.#lastCreditMs = Math.max(this.#lastCreditMs, call.returnsAtMs)
-    }
+    })
     this.#findNextReturn()
     return units
   }
 
   #findNextReturn(): void {
     let next = Number.POSITIVE_INFINITY
-    for (const call of this.#all()) {
+    this.#each((call) => {
       if (!call.flying && !call.back && !call.gone && call.units > 0) next = Math.min(next, call.returnsAtMs)
-    }
+    })
     this.nextReturnMs = next
   }
 
   #sum(counts: (call: OwnCall) => boolean): number {
     let units = 0
-    for (const call of this.#all()) if (counts(call)) units += call.units
+    this.#each((call) => {
+      if (counts(call)) units += call.units
+    })
     return units
   }
 
-  *#all(): Iterable<OwnCall> {
-    yield* this.#older
-    yield* this.#recent
+  #each(visit: (call: OwnCall) => void): void {
+    for (const call of this.#older) visit(call)
+    for (const call of this.#recent) visit(call)
   }
 }

@@ -13,6 +13,7 @@ export class WindowEdge {
   endMs: number = none
   #startMs: number
   #mayAsk = false
+  #supposed = false
 
   constructor(nowMs: number) {
     this.#startMs = nowMs
@@ -34,9 +35,23 @@ export class WindowEdge {
    * the same event on a rolling window, and must not count twice.
    */
   advance(nowMs: number, idle: boolean, nextReturnMs: number, toleranceMs: number): void {
+    if (this.#supposed && idle) {
+      this.#mayAsk = true
+      this.#supposed = false
+    }
     if (nowMs < this.endMs) return
     this.#mayAsk ||= idle && nextReturnMs - nowMs > toleranceMs
     this.endMs = none
+  }
+
+  /** Something may have come back, but it is not sure: a call may ask, unless an answer in flight tells. */
+  suppose(): void {
+    this.#supposed = true
+  }
+
+  /** An answer has told what is there. */
+  told(): void {
+    this.#supposed = false
   }
 
   /** The edge has passed and a call may find out what came back. */
