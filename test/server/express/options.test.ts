@@ -51,7 +51,19 @@ describe('rateLimit', () => {
     [{ policies, headers: true }, 'Expected headers to be false or an object, got true'],
     [{ policies, headers: { draft: 8 } }, 'Expected headers.draft to be one of 11, 12, "dual", got 8'],
     [{ policies, headers: { hints: 1 } }, 'Expected headers.hints to be one of true, false, got 1'],
-    [{ policies, headers: { legacy: true } }, 'Unknown option "legacy" of headers; it takes draft, hints'],
+    [
+      { policies, headers: { legacy: 'draft-8' } },
+      'Expected headers.legacy to be one of true, false, "x-ratelimit", "draft-7", "draft-6", "draft-3", got "draft-8"',
+    ],
+    [{ policies, headers: { legacy: 1 } }, 'Expected headers.legacy to be one of true, false'],
+    [
+      { policies, headers: { legacy: 'draft-7', draft: 12 } },
+      'Expected headers.draft to be left out with headers.legacy "draft-7", which takes its place, got 12',
+    ],
+    [
+      { policies, headers: { names: 'both' } },
+      'Unknown option "names" of headers; it takes draft, hints, legacy',
+    ],
     [
       { policies: [policy, byAccount] },
       'Expected partition to be given to rateLimit: its policies count by "account"',

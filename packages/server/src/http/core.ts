@@ -2,11 +2,11 @@ import { expectCost } from '../cost.js'
 import type { Decision } from '../decision.js'
 import { type ConsumeOptions, createLimiter, type Limiter } from '../limiter.js'
 import { type Denial, type Denied, denialOf } from './denial.js'
-import { createFieldWriter, type Field } from './fields.js'
-import { appendFields, exposeFields, type Head, statesLimits } from './head.js'
+import { exposeFields, type Head, statesLimits } from './head.js'
 import { createHolder, type Holder } from './hold.js'
 import { type AnyHttpOptions, expectHttpOptions } from './options.js'
 import { createPartition } from './partition.js'
+import { createStatements } from './statement.js'
 
 /** What an adapter finds out about a request, each only if it is asked. */
 export interface Seen {
@@ -45,13 +45,10 @@ export function createGate<Args extends readonly unknown[]>(adapter: string, opt
   const partitionOf = createPartition(adapter, options, limiter)
   const perScope = limiter.policies.some((policy) => policy.perScope)
   const hints = headers !== false && headers.hints !== false
-  const write =
-    headers === false ? undefined : createFieldWriter(limiter.policies, headers.draft ?? 11, hints)
-  const exposed = [
-    ...(headers === false ? [] : ['RateLimit', 'RateLimit-Policy']),
-    'Retry-After',
-    ...(hints ? ['retry-after-ms'] : []),
-  ]
+  const statements = headers === false ? undefined : createStatements(limiter.policies, headers)
+  const exposed = [...(statements?.names ?? []), 'Retry-After', ...(hints ? ['retry-after-ms'] : [])]
+  // Timestamps are counted from before the limiter was asked, however long the handler takes.
+  const askedAtMs = headers !== false && headers.legacy ? new WeakMap<Decision, number>() : undefined
 
   return {
     async decide(args, seen) {
@@ -63,17 +60,20 @@ export function createGate<Args extends readonly unknown[]>(adapter: string, opt
       if (units !== undefined) call.cost = units
       if (perScope) call.scope = typeof scope === 'function' ? await scope(...args) : (scope ?? seen.scope())
       if (onStoreFailure !== undefined) call.onStoreFailure = onStoreFailure
-      return limiter.consume(partition.value as never, call)
+      const atMs = Date.now()
+      const decision = await limiter.consume(partition.value as never, call)
+      askedAtMs?.set(decision, atMs)
+      return decision
     },
     statement(decision, crossOrigin) {
       const limits = 'limits' in decision ? decision.limits : []
-      const stated = write !== undefined && limits.length > 0
-      if (!stated && decision.allowed) return undefined
+      const stating = limits.length > 0 ? statements : undefined
+      if (stating === undefined && decision.allowed) return undefined
+      const atMs = askedAtMs?.get(decision) ?? Date.now()
       return (status, head) => {
         if (!statesLimits(status)) return
-        const fields: readonly Field[] = stated ? write(limits) : []
-        appendFields(head, fields)
-        if (crossOrigin && (fields.length > 0 || !decision.allowed)) exposeFields(head, exposed)
+        const stated = stating?.write(head, limits, atMs) ?? false
+        if (crossOrigin && (stated || !decision.allowed)) exposeFields(head, exposed)
       }
     },
     denial: (decision) => denialOf(decision, hints),

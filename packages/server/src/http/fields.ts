@@ -112,6 +112,7 @@ function createKeyTexts(): (key: Uint8Array) => string {
   }
 }
 
-function isWhole(value: number | undefined): value is number {
+/** Whether a number may stand in a field. */
+export function isWhole(value: number | undefined): value is number {
   return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= LARGEST
 }

@@ -1,4 +1,4 @@
-import { parseRetryAfter } from '@ratepact/contract'
+import { parseRetryAfter, type RateLimitFields, readRateLimitFields } from '@ratepact/contract'
 import type { Field } from './fields.js'
 
 /** The head of an answer about to be sent. */
@@ -18,12 +18,49 @@ export function statesLimits(status: number): boolean {
   return status >= 200 && (status < 300 || status >= 400)
 }
 
-/** Appends members to lists that may already have some: another limiter's, or the handler's own. */
+/**
+ * Appends members to lists that may already have some: another limiter's, or the handler's own. Members without names,
+ * as drafts before 08 had them, give way: a field that mixes both is no use to anybody.
+ */
 export function appendFields(head: Head, fields: readonly Field[]): void {
   for (const [name, value] of fields) {
-    const before = head.get(name)
-    head.set(name, before === undefined || before === '' ? value : `${before}, ${value}`)
+    const before = head.get(name)?.trimStart()
+    head.set(name, before?.startsWith('"') ? `${before}, ${value}` : value)
   }
+}
+
+/**
+ * Sets fields that together state one limit and cannot state two. Of two limits the one that leaves less is kept,
+ * whole: fewer units, or as many for a longer time. Where named limits have the field already, they keep it.
+ */
+export function setNearer(head: Head, fields: readonly Field[]): void {
+  const names = new Map(fields.map(([name, value]) => [name.toLowerCase(), value]))
+  if (fields.some(([name]) => head.get(name) !== undefined)) {
+    const before = readOne((name) => (names.has(name) ? head.get(name) : undefined))
+    if (before.dialect === 'draft-11' || before.dialect === 'draft-12') return
+    if (
+      !leavesLess(
+        readOne((name) => names.get(name)),
+        before,
+      )
+    )
+      return
+  }
+  for (const [name, value] of fields) head.set(name, value)
+}
+
+function readOne(field: (name: string) => string | undefined): RateLimitFields {
+  return readRateLimitFields(field, { xRateLimitReset: 'epoch-seconds' })
+}
+
+/** Whether the one leaves less than the other; anything leaves less than what cannot be read. */
+function leavesLess(one: RateLimitFields, other: RateLimitFields): boolean {
+  if (one.limits.status !== 'ok' || other.limits.status !== 'ok') return other.limits.status !== 'ok'
+  const [mine] = one.limits.items
+  const [theirs] = other.limits.items
+  if (mine === undefined || theirs === undefined) return theirs === undefined
+  if (mine.available !== theirs.available) return mine.available < theirs.available
+  return (mine.effectiveWindowSeconds ?? -1) > (theirs.effectiveWindowSeconds ?? -1)
 }
 
 /** Lets pages of other origins read these fields; what is exposed already stays. */

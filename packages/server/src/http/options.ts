@@ -1,4 +1,4 @@
-import type { Draft } from '@ratepact/contract'
+import type { Draft, LegacyDialect } from '@ratepact/contract'
 import type { Cost } from '../cost.js'
 import { expected, expectFunction, expectObject, expectOneOf, expectOnly } from '../expect.js'
 import type { Limiter, LimiterOptions, OnStoreFailure } from '../limiter.js'
@@ -18,6 +18,15 @@ export interface HeaderOptions {
    * @default true
    */
   readonly hints?: boolean
+  /**
+   * Whether to state one limit, the nearest to exhaustion, in an older dialect too: `'x-ratelimit'` (or `true`) in
+   * `X-RateLimit-Limit`, `-Remaining` and `-Reset`, which is in seconds since 1970; `'draft-6'` in `RateLimit-Limit`,
+   * `-Remaining` and `-Reset`, in seconds from now; `'draft-3'` in the same, with the policies in the first of them.
+   * `'draft-7'` has the names `RateLimit` and `RateLimit-Policy` for something else than later drafts, and so takes
+   * their place; `draft` has no meaning then.
+   * @default false
+   */
+  readonly legacy?: boolean | LegacyDialect
 }
 
 /** What becomes of a call for which `partition` gave no value: count its address, fail, or let it pass uncounted. */
@@ -140,8 +149,13 @@ function expectHeaders(headers: unknown): void {
   if (headers === undefined || headers === false) return
   if (typeof headers !== 'object' || headers === null)
     throw new TypeError(expected('headers', 'false or an object', headers))
-  expectOnly('headers', headers, ['draft', 'hints'])
-  const { draft = 11, hints = true } = headers as Readonly<Record<string, unknown>>
-  expectOneOf('headers.draft', draft, [11, 12, 'dual'])
+  expectOnly('headers', headers, ['draft', 'hints', 'legacy'])
+  const { draft, hints = true, legacy = false } = headers as Readonly<Record<string, unknown>>
+  if (draft !== undefined) expectOneOf('headers.draft', draft, [11, 12, 'dual'])
   expectOneOf('headers.hints', hints, [true, false])
+  expectOneOf('headers.legacy', legacy, [true, false, 'x-ratelimit', 'draft-7', 'draft-6', 'draft-3'])
+  if (legacy === 'draft-7' && draft !== undefined)
+    throw new TypeError(
+      expected('headers.draft', 'left out with headers.legacy "draft-7", which takes its place', draft),
+    )
 }
