@@ -18,7 +18,8 @@ function noting(): { readonly store: Store; readonly owners: string[] } {
     name: 'noting',
     run(ops, deadlineMs) {
       for (const op of ops)
-        for (const { owner } of op.kind === 'consume' ? op.charges : []) owners.push(`${owner.kind}=${owner.value}`)
+        for (const { owner } of op.kind === 'consume' ? op.charges : [])
+          owners.push(`${owner.kind}=${owner.value}`)
       return inner.run(ops, deadlineMs)
     },
     close: () => inner.close(),
