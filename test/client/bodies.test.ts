@@ -44,7 +44,7 @@ describe('a body that can be sent again', () => {
     expect(response.status).toBe(200)
     expect(server.seen).toHaveLength(2)
     for (const seen of server.seen) {
-      const received = await new Response(seen.body, {
+      const received = await new Response(new Uint8Array(seen.body), {
         headers: { 'content-type': String(seen.headers['content-type']) },
       }).formData()
       expect(received.get('name')).toBe('Ada')

@@ -36,14 +36,14 @@ describe('partitions', () => {
     const { clock, fetch } = fakeServer(limitFirst)
     const api = createFetch({ fetch, clock })
     await api(url, bearer('one'))
-    const forms: RequestInit['headers'][] = [
+    const forms: NonNullable<RequestInit['headers']>[] = [
       { Authorization: 'Bearer one' },
       [['AUTHORIZATION', 'Bearer one']],
       new Headers({ authorization: 'Bearer one' }),
     ]
     for (const headers of forms) {
       await expect(api(url, { headers })).rejects.toBeInstanceOf(RateLimitError)
-      await expect(api(new Request(url, { headers: headers ?? {} }))).rejects.toBeInstanceOf(RateLimitError)
+      await expect(api(new Request(url, { headers }))).rejects.toBeInstanceOf(RateLimitError)
     }
     // Headers in init replace those of the Request, as fetch has it.
     expect((await api(new Request(url, bearer('one')), { headers: {} })).status).toBe(200)

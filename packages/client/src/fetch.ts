@@ -61,7 +61,8 @@ class Client {
   constructor(settings: Settings) {
     this.#settings = settings
     this.#partitions = new Partitions(settings)
-    const send: Surroundings['send'] = settings.fetch ?? ((input, init) => globalThis.fetch(input, init))
+    const own = settings.fetch as Surroundings['send'] | undefined
+    const send: Surroundings['send'] = own ?? ((input, init) => globalThis.fetch(input, init))
     const closing = this.#signals.of(this.#closing.signal)
     this.#around = { settings, send, closing, leftovers: leftovers() }
   }

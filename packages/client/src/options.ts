@@ -2,6 +2,7 @@ import { type Clock, type QuotaPolicy, systemClock } from '@ratepact/contract'
 import { type Backoff, exponentialBackoff } from './backoff.js'
 import { type CallSettings, readMaxWaitMs } from './call-options.js'
 import { checkFunction, checkMembers, checkNumber, checkWhole, expected, given } from './check.js'
+import { type DialectOptions, readDialect } from './dialect.js'
 import type { ClientEvent } from './events.js'
 import { defaultPartition } from './partition.js'
 import { defaultRoute } from './route.js'
@@ -21,17 +22,32 @@ export interface RetryOptions {
   readonly methods?: readonly string[] | undefined
 }
 
+/**
+ * The answer of any implementation of fetch. Their types of `Response` do not fit each other (a body is a
+ * stream of their own), so the whole of one is not asked for here; it is a Response all the same.
+ */
+export interface ResponseLike {
+  readonly status: number
+  readonly url: string
+  readonly redirected: boolean
+  readonly headers: { get(name: string): string | null }
+  clone(): unknown
+  text(): Promise<string>
+}
+
 /** How a client behaves. Everything has a default. */
 export interface ClientOptions {
   /** What sends a request. @default globalThis.fetch, looked up at each call */
   // biome-ignore lint/suspicious/noExplicitAny: every implementation of fetch has its own types for these
-  readonly fetch?: ((input: any, init?: any) => Promise<Response>) | undefined
+  readonly fetch?: ((input: any, init?: any) => Promise<ResponseLike>) | undefined
   /** Who shares a quota: calls with equal strings are paced together. @default origin and credential */
   readonly partition?: ((request: OutgoingRequest) => string) | undefined
   /** What is called, where limits differ by it. @default method and path, identifiers folded */
   readonly route?: ((request: OutgoingRequest) => string) | undefined
   /** Policies known beforehand, for every partition; without any the first answer is waited for. @default none */
   readonly policies?: readonly QuotaPolicy[] | undefined
+  /** What the service means by fields that no standard defines. @default none of them is read */
+  readonly dialect?: DialectOptions | undefined
   /** The longest that one call waits in all, for its turn and between attempts, in seconds. @default 60 */
   readonly maxWaitSeconds?: number | undefined
   /** How many calls may wait in one partition. @default 1000 */
@@ -59,6 +75,7 @@ export interface Settings {
   readonly partition: (target: Target) => string
   readonly route: (target: Target) => string
   readonly policies: readonly QuotaPolicy[]
+  readonly dialect: DialectOptions
   readonly perCall: CallSettings
   readonly maxQueue: number
   readonly maxAttempts: number
@@ -83,7 +100,7 @@ const defaults = {
 } as const
 
 const optionNames = [
-  ...['fetch', 'partition', 'route', 'policies', 'maxWaitSeconds', 'maxQueue', 'maxAttempts'],
+  ...['fetch', 'partition', 'route', 'policies', 'dialect', 'maxWaitSeconds', 'maxQueue', 'maxAttempts'],
   ...['totalTimeoutSeconds', 'attemptTimeoutSeconds', 'retry', 'backoff', 'clock', 'random', 'onEvent'],
 ]
 
@@ -101,6 +118,7 @@ export function readOptions(options: ClientOptions): Settings {
     partition: chosen('partition', defaultPartition),
     route: chosen('route', defaultRoute),
     policies: readPolicies(options.policies),
+    dialect: readDialect(options.dialect),
     perCall: {
       cost: defaults.cost,
       priority: defaults.priority,

@@ -22,10 +22,10 @@ export function readOutcome(
   settings: Settings,
   { partition, flight, attempt }: { partition: Partition; flight: Flight; attempt: number },
 ): Outcome {
-  const { statuses, clock, backoff, random } = settings
+  const { statuses, clock, backoff, random, dialect } = settings
   const { status } = response
   const { streak, pace } = partition
-  const reading = readAnswer(response, origin)
+  const reading = readAnswer(response, origin, dialect)
   const limited = status === 429 || (statuses.has(status) && reading.hintMs !== undefined)
   const paced = limited && reading.own
   const refusals = paced ? streak.refused(flight.sentAtMs, clock.now()) : 0

@@ -1,12 +1,13 @@
 import {
+  type Dialect,
   type FieldResult,
-  parseRateLimit,
-  parseRateLimitPolicy,
   parseRetryAfter,
   parseRetryAfterMs,
   type QuotaPolicy,
+  readRateLimitFields,
   type ServiceLimit,
 } from '@ratepact/contract'
+import type { DialectOptions } from './dialect.js'
 
 /** What an answer says about limits. */
 export interface Reading {
@@ -23,20 +24,26 @@ export interface Reading {
 /** More members than any server states; what comes in such numbers is garbage, and is not kept. */
 const mostMembers = 100
 
+/** The fields that state the limits and the policies, in dialects that use others than `RateLimit`. */
+const otherFields: Readonly<Partial<Record<Dialect, { limits: string; policies: string }>>> = {
+  'draft-6': { limits: 'RateLimit-Remaining', policies: 'RateLimit-Policy' },
+  'draft-3': { limits: 'RateLimit-Remaining', policies: 'RateLimit-Limit' },
+  'x-ratelimit': { limits: 'X-RateLimit-Remaining', policies: 'X-RateLimit-Limit' },
+}
+
 /**
- * Reads an answer by the contract. An answer out of a cache tells of the past (draft-11 section 7.3), a
+ * Reads an answer by the contract, in whichever dialect it speaks. An answer out of a cache tells of the past (draft-11 section 7.3), a
  * redirect or an opaque answer of nothing. One from another origin tells of another quota: how long to
  * stay away holds for this call, but nothing is learnt from it.
  */
-export function readAnswer(response: Response, origin: string): Reading {
+export function readAnswer(response: Response, origin: string, dialect: DialectOptions): Reading {
   const { headers, status } = response
   const own = isFrom(response, origin)
   if (status < 200 || (status >= 300 && status < 400) || isCached(headers)) {
     return { own, limits: [], policies: [], ignored: [] }
   }
   const ignored: { field: string; reason: string }[] = []
-  const limits = own ? read('RateLimit', headers, parseRateLimit, ignored) : []
-  const policies = own ? read('RateLimit-Policy', headers, parseRateLimitPolicy, ignored) : []
+  const { limits, policies } = own ? readLimits(headers, dialect, ignored) : { limits: [], policies: [] }
   const hintMs = readHintMs(headers, limits, policies)
   return hintMs === undefined
     ? { own, limits, policies, ignored }
@@ -53,13 +60,27 @@ function isCached(headers: Headers): boolean {
   return age !== null && /^\d+$/.test(age.trim()) && Number(age) > 0
 }
 
-function read<T>(
-  field: string,
+function readLimits(
   headers: Headers,
-  parse: (value: string | null) => FieldResult<T>,
+  { xRateLimitReset }: DialectOptions,
+  ignored: { field: string; reason: string }[],
+): Pick<Reading, 'limits' | 'policies'> {
+  const said = readRateLimitFields(
+    (name) => headers.get(name),
+    xRateLimitReset === undefined ? {} : { xRateLimitReset },
+  )
+  const fields = said.dialect === undefined ? undefined : otherFields[said.dialect]
+  return {
+    limits: take(fields?.limits ?? 'RateLimit', said.limits, ignored),
+    policies: take(fields?.policies ?? 'RateLimit-Policy', said.policies, ignored),
+  }
+}
+
+function take<T>(
+  field: string,
+  result: FieldResult<T>,
   ignored: { field: string; reason: string }[],
 ): readonly T[] {
-  const result = parse(headers.get(field))
   if (result.status === 'ignored') ignored.push({ field, reason: result.reason })
   if (result.status !== 'ok') return []
   for (const { index, reason } of result.dropped) ignored.push({ field, reason: `item ${index}: ${reason}` })
