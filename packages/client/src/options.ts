@@ -3,7 +3,6 @@ import { type Backoff, exponentialBackoff } from './backoff.js'
 import { type CallSettings, readMaxWaitMs } from './call-options.js'
 import { checkFunction, checkMembers, checkNumber, checkWhole, expected, given } from './check.js'
 import { type DialectOptions, readDialect } from './dialect.js'
-import { type DialectOptions, readDialect } from './dialect.js'
 import type { ClientEvent } from './events.js'
 import { defaultPartition } from './partition.js'
 import { defaultRoute } from './route.js'
@@ -47,8 +46,6 @@ export interface ClientOptions {
   readonly route?: ((request: OutgoingRequest) => string) | undefined
   /** Policies known beforehand, for every partition; without any the first answer is waited for. @default none */
   readonly policies?: readonly QuotaPolicy[] | undefined
-  /** What the service means by fields that no standard defines. @default none of them is read */
-  readonly dialect?: DialectOptions | undefined
   /** What the service means by fields that no standard defines. @default none of them is read */
   readonly dialect?: DialectOptions | undefined
   /** The longest that one call waits in all, for its turn and between attempts, in seconds. @default 60 */
@@ -121,7 +118,6 @@ export function readOptions(options: ClientOptions): Settings {
     partition: chosen('partition', defaultPartition),
     route: chosen('route', defaultRoute),
     policies: readPolicies(options.policies),
-    dialect: readDialect(options.dialect),
     dialect: readDialect(options.dialect),
     perCall: {
       cost: defaults.cost,
