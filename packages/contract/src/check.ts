@@ -25,12 +25,12 @@ export function checkInteger(
 }
 
 /**
- * Returns a copy of `value` when it is a Uint8Array, and throws otherwise. A copy, because a Buffer
+ * Returns the bytes of `value` when it is a Uint8Array, and throws otherwise. A copy, because a Buffer
  * is a view of a pool shared with the rest of the process, and only the view may reach the wire.
  */
-export function checkBytes(where: string, value: unknown): Uint8Array<ArrayBuffer> {
+export function checkBytes(where: string, value: unknown): ArrayBuffer {
   if (!isBytes(value)) throw new TypeError(expected(where, 'a Uint8Array', value))
-  return new Uint8Array(value)
+  return new Uint8Array(value).buffer
 }
 
 /** Applies a check unless the value is not given. */

@@ -125,10 +125,7 @@ export function readDictionary(value: FieldValue): FieldDictionary {
 }
 
 /** A parameter to write, its value checked before. Without a key or a value it is left out. */
-export type Parameter = readonly [
-  key: string | undefined,
-  value: number | string | Uint8Array<ArrayBuffer> | undefined,
-]
+export type Parameter = readonly [key: string | undefined, value: number | string | ArrayBuffer | undefined]
 
 export type WrittenItem = readonly [value: string | number, parameters: readonly Parameter[]]
 
