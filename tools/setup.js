@@ -24,7 +24,9 @@ function answers(command, ...args) {
 }
 
 function installPackages() {
-  const lock = createHash('sha256').update(readFileSync(`${root}package-lock.json`)).digest('hex')
+  const lock = createHash('sha256')
+    .update(readFileSync(`${root}package-lock.json`))
+    .digest('hex')
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === lock) return
   console.error('installing packages…')
   run('npm', 'ci', '--no-fund', '--no-audit')
@@ -36,7 +38,9 @@ function installRedis() {
   console.error('installing redis-server…')
   const asRoot = process.getuid?.() === 0 ? [] : ['sudo', '-n']
   if (!answers('apt-get', '--version') || (asRoot.length > 0 && !answers(...asRoot, 'true')))
-    fail('the tests need redis-server 6.2 or newer on the PATH; install it (brew install redis, apt-get install redis-server)')
+    fail(
+      'the tests need redis-server 6.2 or newer on the PATH; install it (brew install redis, apt-get install redis-server)',
+    )
   const [command, ...before] = [...asRoot, 'apt-get']
   run(command, ...before, 'update', '-qq')
   run(command, ...before, 'install', '-y', '-qq', 'redis-server')
