@@ -35,6 +35,11 @@ describe('what t says, twice', () => {
     expect(decide(minute, { available: 80, effectiveWindowSeconds: 12 })).toBe('bucket')
   })
 
+  it('all of the window with little left says nothing: a window states it too, at its beginning', () => {
+    expect(decide(minute, { available: 1, effectiveWindowSeconds: 60 })).toBe('unknown')
+    expect(decide(minute, { available: 10, effectiveWindowSeconds: 54 })).toBe('bucket')
+  })
+
   it('an exhausted limit that is long in coming is a window', () => {
     expect(decide(minute, { available: 0, effectiveWindowSeconds: 40 })).toBe('window')
     expect(decide(minute, { available: 0, effectiveWindowSeconds: 1 })).toBe('unknown')

@@ -80,8 +80,9 @@ export class Votes {
     const toFull = seconds(quota.units - available)
     const partlyUsed = available < quota.units - 1
     if (Math.abs(stated - asBucket) >= 2) {
-      if (stated === toFull && partlyUsed) this.#bucket += 1
-      else this.#window += 1
+      if (stated !== toFull || !partlyUsed) this.#window += 1
+      // A window states all of its length at its beginning, however much a burst has left of it.
+      else if (stated < seconds(quota.units)) this.#bucket += 1
       return
     }
     const edgeKnown = evidence.endMs < Number.POSITIVE_INFINITY
