@@ -3,14 +3,17 @@
   if all of them have what it needs, and it is to be charged, all are charged, else none is. A refusal writes nothing,
   but for what was kept under other numbers or another clock, which from then on counts by the new ones.
 
-  KEYS  what the checks ask, in the order of the checks: records of partitions, logs, leases; a key may come again
+  KEYS  what the checks ask, in the order of the checks: first blocks, then the memory of an id, then records of
+        partitions, logs and leases; a key may come again
   ARGV  1, 2             number of checks, first argument of the first
         then per policy  id, kind, three numbers, a fourth (see includes)
-        then per check   '1' to charge or '0' to look, name of its lease, number of keys,
+        then per check   '1' to charge or '0' to look, name of its lease, number of blocks, for how many
+                         milliseconds an admission is remembered ('0': there is no id), number of further keys,
           per key        number of policies,
           per policy     first argument of the policy, what is needed
-  Returns the time in microseconds; then for each policy asked what was read of it before the check (see readings);
-  then the positions (from 1) among the policies asked of those whose stored state could not be believed and was
+  Returns the time in microseconds; then for each check: with blocks, how many microseconds the longest lasts (0 none,
+  -1 for ever); with an id, 1 if the check repeats an admission that is remembered; what was read of each policy asked,
+  before the check. Then the positions (from 1) among the policies asked of those whose stored state could not be believed and was
   begun afresh.
 ]]
 --- @include "includes/now"
@@ -20,6 +23,10 @@
 --- @include "includes/counter"
 --- @include "includes/log"
 --- @include "includes/lease"
+--- @include "includes/block"
+
+-- How often an admission is repeated to who asks again by the same id.
+local REPEATS = 3
 
 local now = now_us()
 local reply = { now }
@@ -139,10 +146,47 @@ local function write_at(key, record, arg, nth, takes, lease)
   return arg + 1, nth
 end
 
+-- The longest of some blocks; a block for ever is longer than any other.
+local function longest_block(key, count)
+  local longest = 0
+  for i = 1, count do
+    local left = block_left(KEYS[key + i], now)
+    if left < 0 or (longest >= 0 and left > longest) then
+      longest = left
+    end
+  end
+  return longest
+end
+
+-- How often the admission of an id has been repeated, or nil where none is remembered.
+local function repeats_of(key)
+  local value = redis.pcall('GET', key)
+  return type(value) == 'string' and tonumber(value) or nil
+end
+
 local arg, key = ARGV[2] + 0, 0
 for _ = 1, ARGV[1] do
-  local wanted, lease, keys = ARGV[arg] == '1', ARGV[arg + 1], ARGV[arg + 2] + 0
-  local first, before, fits, found = arg + 3, asked, true, {}
+  local wanted, lease, blocks = ARGV[arg] == '1', ARGV[arg + 1], ARGV[arg + 2] + 0
+  local remembered, keys = ARGV[arg + 3] + 0, ARGV[arg + 4] + 0
+  local first, before, fits, found = arg + 5, asked, true, {}
+  local id, repeats = nil, nil
+  if blocks > 0 then
+    local left = longest_block(key, blocks)
+    tell(left)
+    wanted = wanted and left == 0
+    key = key + blocks
+  end
+  if remembered > 0 then
+    key = key + 1
+    id = KEYS[key]
+    repeats = wanted and repeats_of(id)
+    local again = repeats and repeats < REPEATS
+    tell(again and 1 or 0)
+    if again then
+      redis.call('SET', id, repeats + 1, 'KEEPTTL')
+    end
+    repeats = again
+  end
   arg = first
   for i = 1, keys do
     local fit
@@ -152,7 +196,10 @@ for _ = 1, ARGV[1] do
   if wanted then
     local from, nth = first, before
     for i = 1, keys do
-      from, nth = write_at(KEYS[key + i], found[i], from, nth, fits, lease)
+      from, nth = write_at(KEYS[key + i], found[i], from, nth, fits and not repeats, lease)
+    end
+    if id and fits and not repeats then
+      redis.call('SET', id, 0, 'PX', remembered)
     end
   end
   key = key + keys

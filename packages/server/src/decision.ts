@@ -18,11 +18,13 @@ export interface Limit<Name extends string = string> {
   readonly allowed: boolean
 }
 
-/** Who answered. `none`: nobody could. */
-export type Source = 'store' | 'none'
+/** Who answered. `deny-cache`: this process, which had been refused before and for long enough. `none`: nobody could. */
+export type Source = 'store' | 'deny-cache' | 'none'
 
 interface Common {
   readonly source: Source
+  /** The plan that the call was judged by, where the limiter has plans. */
+  readonly plan?: string
 }
 
 /** The call fits every policy and has been charged to each. */
@@ -32,6 +34,8 @@ export interface Admitted<Name extends string = string> extends Common {
   readonly limits: readonly Limit<Name>[]
   /** How long a leaky bucket asks to hold the call; 0 without one. */
   readonly delaySeconds: number
+  /** Whether this repeats an admission made before by the same id, and nothing was charged now. */
+  readonly replayed: boolean
 }
 
 /** The call does not fit now; nothing was charged anywhere. */
@@ -49,6 +53,14 @@ export interface Impossible<Name extends string = string> extends Common {
   readonly outcome: 'impossible'
   readonly allowed: false
   readonly violated: readonly Name[]
+}
+
+/** The partition is blocked, whatever its policies say. */
+export interface Blocked extends Common {
+  readonly outcome: 'blocked'
+  readonly allowed: false
+  /** Absent when the block is for ever. */
+  readonly retryAfterSeconds?: number
 }
 
 /** The store did not answer and the limiter is closed then. */
@@ -70,5 +82,6 @@ export type Decision<Name extends string = string> =
   | Admitted<Name>
   | Refused<Name>
   | Impossible<Name>
+  | Blocked
   | Unavailable
   | Unchecked

@@ -6,7 +6,8 @@ import { errorOf } from './http/error.js'
 import { expressScope, type Routed } from './http/express-scope.js'
 import { setDenialHeaders } from './http/head.js'
 import { beforeHead, headOf, type NodeResponse } from './http/node-head.js'
-import type { ByLimiter, ByPolicies, HttpOptions, NeedsPartition } from './http/options.js'
+import type { ByLimiter, ByPlans, ByPolicies, HttpOptions, NeedsPartition } from './http/options.js'
+import type { Plans } from './plans.js'
 import type { KindOf, NameOf, Policy } from './policy.js'
 
 export type { Denied } from './http/denial.js'
@@ -63,11 +64,16 @@ export interface ExpressOptions<Name extends string = string, Kind extends strin
 export function rateLimit<const P extends readonly Policy[]>(
   options: ByPolicies<P> & ExpressOptions<NameOf<P>, KindOf<P>> & NeedsPartition<KindOf<P>>,
 ): ExpressMiddleware
+export function rateLimit<const T extends Plans>(
+  options: ByPlans<T> &
+    ExpressOptions<NameOf<T[keyof T]>, KindOf<T[keyof T]>> &
+    NeedsPartition<KindOf<T[keyof T]>>,
+): ExpressMiddleware
 export function rateLimit<Name extends string, Kind extends string>(
   options: ByLimiter<Name, Kind> & ExpressOptions<NoInfer<Name>, NoInfer<Kind>> & NeedsPartition<Kind>,
 ): ExpressMiddleware
 export function rateLimit(
-  options: (ByPolicies<readonly Policy[]> | ByLimiter<string, string>) & ExpressOptions,
+  options: (ByPolicies<readonly Policy[]> | ByPlans<Plans> | ByLimiter<string, string>) & ExpressOptions,
 ): ExpressMiddleware {
   const gate = createGate<Asked>('rateLimit', options)
   const { onDenied } = options

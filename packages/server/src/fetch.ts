@@ -3,8 +3,9 @@ import { atBodyEnd } from './http/body-end.js'
 import { createGate } from './http/core.js'
 import type { Denial, Denied } from './http/denial.js'
 import { type Head, setDenialHeaders } from './http/head.js'
-import type { ByLimiter, ByPolicies, HttpOptions } from './http/options.js'
+import type { ByLimiter, ByPlans, ByPolicies, HttpOptions } from './http/options.js'
 import { scopeOf } from './http/scope.js'
+import type { Plans } from './plans.js'
 import type { KindOf, NameOf, Policy } from './policy.js'
 
 export type { Denied } from './http/denial.js'
@@ -42,11 +43,14 @@ export type FetchLimit = <Args extends FetchArgs>(
 export function rateLimit<const P extends readonly Policy[]>(
   options: ByPolicies<P> & FetchOptions<NameOf<P>, KindOf<P>>,
 ): FetchLimit
+export function rateLimit<const T extends Plans>(
+  options: ByPlans<T> & FetchOptions<NameOf<T[keyof T]>, KindOf<T[keyof T]>>,
+): FetchLimit
 export function rateLimit<Name extends string, Kind extends string>(
   options: ByLimiter<Name, Kind> & FetchOptions<NoInfer<Name>, NoInfer<Kind>>,
 ): FetchLimit
 export function rateLimit(
-  options: (ByLimiter<string, string> | ByPolicies<readonly Policy[]>) & FetchOptions,
+  options: (ByLimiter<string, string> | ByPolicies<readonly Policy[]> | ByPlans<Plans>) & FetchOptions,
 ): FetchLimit {
   expectPartition(options)
   const gate = createGate<FetchArgs>('rateLimit', options)

@@ -27,15 +27,14 @@ export class PartitionError extends TypeError {
 }
 
 /** The value of each kind, or an error that names the policy and the kind. */
-export function valuesOf(partition: unknown, policies: readonly Policy[]): Readonly<Record<string, string>> {
+export function valuesOf(
+  partition: unknown,
+  policies: readonly Policy[],
+  kinds: readonly string[],
+): Readonly<Record<string, string>> {
   const record = typeof partition === 'string' ? { client: partition } : partition
   if (typeof record !== 'object' || record === null) throw missing('client', policies, partition)
-  for (const kind of Object.keys(record))
-    if (!policies.some((policy) => policy.by === kind))
-      throw new PartitionError(
-        `No policy counts partitions of kind ${show(kind)}; the policies count ${kindsOf(policies).map(show).join(', ')}`,
-        kind,
-      )
+  for (const kind of Object.keys(record)) if (!kinds.includes(kind)) throw uncounted(kind, kinds)
   for (const policy of policies) {
     const value = Object.hasOwn(record, policy.by)
       ? (record as Record<string, unknown>)[policy.by]
@@ -43,6 +42,38 @@ export function valuesOf(partition: unknown, policies: readonly Policy[]): Reado
     if (typeof value !== 'string' || value === '') throw missing(policy.by, policies, value)
   }
   return record as Record<string, string>
+}
+
+/** The kinds that a block names, each with its value; at least one. */
+export function namedValues(
+  partition: unknown,
+  kinds: readonly string[],
+): readonly (readonly [kind: string, value: string])[] {
+  const record = typeof partition === 'string' ? { client: partition } : partition
+  if (typeof record !== 'object' || record === null)
+    throw new PartitionError(
+      `Expected a partition to be a text or a record of texts, got ${show(record)}`,
+      'client',
+    )
+  const named = Object.entries(record as Record<string, unknown>)
+  for (const [kind, value] of named) {
+    if (!kinds.includes(kind)) throw uncounted(kind, kinds)
+    if (typeof value !== 'string' || value === '')
+      throw new PartitionError(
+        `Expected partition.${kind} to be a text that is not empty, got ${show(value)}`,
+        kind,
+      )
+  }
+  if (named.length === 0)
+    throw new PartitionError('Expected a partition to name at least one kind, got none', 'client')
+  return named as [string, string][]
+}
+
+function uncounted(kind: string, kinds: readonly string[]): PartitionError {
+  return new PartitionError(
+    `No policy counts partitions of kind ${show(kind)}; the policies count ${kinds.map(show).join(', ')}`,
+    kind,
+  )
 }
 
 export function kindsOf(policies: readonly Policy[]): readonly string[] {

@@ -5,9 +5,12 @@ import type { Policy } from './policy.js'
 const MOST = 32
 
 /** Checks a list of policies: made by a builder, 1 to 32, no two of one name. */
-export function expectPolicies(policies: unknown): asserts policies is readonly Policy[] {
+export function expectPolicies(
+  policies: unknown,
+  option = 'policies',
+): asserts policies is readonly Policy[] {
   if (!Array.isArray(policies) || policies.length < 1 || policies.length > MOST)
-    throw new TypeError(expected('policies', `an array of 1 to ${MOST} policies`, policies))
+    throw new TypeError(expected(option, `an array of 1 to ${MOST} policies`, policies))
   const names = new Set<string>()
   for (const policy of policies as readonly Partial<Policy>[]) {
     if (
@@ -16,7 +19,7 @@ export function expectPolicies(policies: unknown): asserts policies is readonly 
       !isAlgorithm(policy.algorithm) ||
       !Object.isFrozen(policy)
     )
-      throw new TypeError(expected('each of policies', 'made by a builder such as tokenBucket(…)', policy))
+      throw new TypeError(expected(`each of ${option}`, 'made by a builder such as tokenBucket(…)', policy))
     if (names.has(policy.name as string))
       throw new TypeError(`Expected each policy to have a name of its own, got ${show(policy.name)} twice`)
     names.add(policy.name as string)

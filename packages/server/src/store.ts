@@ -26,12 +26,35 @@ export interface Change {
   readonly mark: number
 }
 
+/** An id under which an admission is remembered: the same call, sent again, is not charged again. */
+export interface Once {
+  readonly owner: BucketOwner
+  readonly id: string
+  /** For how long. */
+  readonly ms: number
+}
+
 /** One thing to do, whole or not at all. */
 export type Op =
-  /** If every charge fits take them all, else take nothing. Places are taken in the name of `lease`. */
-  | { readonly kind: 'consume'; readonly charges: readonly Charge[]; readonly lease: string }
+  /**
+   * If nobody of `blocks` is blocked and every charge fits take them all, else take nothing. Places are taken in the
+   * name of `lease`. With `once`, an admission of the same id is repeated instead of charged again.
+   */
+  | {
+      readonly kind: 'consume'
+      readonly charges: readonly Charge[]
+      readonly lease: string
+      readonly blocks: readonly BucketOwner[]
+      readonly once?: Once
+    }
   /** Say what `consume` would say; change nothing. */
-  | { readonly kind: 'peek'; readonly charges: readonly Charge[] }
+  | { readonly kind: 'peek'; readonly charges: readonly Charge[]; readonly blocks: readonly BucketOwner[] }
+  /** Block these for so long (ms), for ever, or no longer. */
+  | {
+      readonly kind: 'block'
+      readonly blocks: readonly BucketOwner[]
+      readonly ms: number | 'forever' | 'none'
+    }
   /** Forget these buckets. */
   | { readonly kind: 'reset'; readonly charges: readonly Charge[] }
   /** Make charges smaller or larger where they still count; what has rolled away is left alone. */
@@ -43,8 +66,12 @@ export type Op =
 export interface Reply {
   /** The instant of the decision by the store's clock, in µs. */
   readonly nowUs: number
-  /** Of `consume` and `peek`: whether every charge fits. Of the others: whether anything was there to be changed. */
+  /** Of `consume` and `peek`: whether every charge fits, or was made before under the same id. Of the others: whether anything was there to be changed. */
   readonly admitted: boolean
+  /** How long (µs) the longest block still lasts, Infinity for ever; 0 where nobody is blocked. */
+  readonly blockedUs: number
+  /** Whether an admission of the same id was repeated, and nothing charged. */
+  readonly replayed: boolean
   /** Of `consume` and `peek`: what was read of each charge before it was made, in order. Else empty. */
   readonly readings: readonly Reading[]
   /** Positions of charges whose stored state could not be read and was begun afresh. */
@@ -61,6 +88,8 @@ export interface Finding {
 /** Where buckets live. Memory and Redis are built in; anything that passes the conformance suite will do. */
 export interface Store {
   readonly name: string
+  /** True when asking costs a trip, which a local answer to refused callers saves. @default false */
+  readonly remote?: boolean
   /** How long one op may take, in ms, before the limiter goes on without it. @default 1000 */
   readonly timeoutMs?: number
   /**
@@ -79,3 +108,8 @@ export type StoreEvent =
   | { readonly type: 'evicted'; readonly policy: string; readonly owner: BucketOwner }
   | { readonly type: 'connected' }
   | { readonly type: 'disconnected'; readonly error?: Error }
+
+/** A reply to an op that neither consumed nor looked. */
+export function changedReply(nowUs: number, changed: boolean): Reply {
+  return { nowUs, admitted: changed, blockedUs: 0, replayed: false, readings: [], healed: [] }
+}

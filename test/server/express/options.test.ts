@@ -6,7 +6,10 @@ const policy = tokenBucket({ name: 'all', capacity: 10, refillPerSecond: 1 })
 const policies = [policy]
 const limiter = createLimiter({ policies })
 const byAccount = tokenBucket({ name: 'daily', capacity: 10, refillPerSecond: 1, by: 'account' })
-const ours = 'partition, missingPartition, cost, scope, skip, onDenied, onStoreFailure, headers, onWarning'
+const limiters =
+  'policies, plans, defaultPlan, store, blocks, denyCache, denyCacheMaxSeconds, idSeconds, onEvent, clock'
+const ours =
+  'partition, missingPartition, cost, scope, plan, skip, onDenied, onStoreFailure, headers, onWarning'
 
 describe('rateLimit', () => {
   it('is named, for traces that show the names of middleware', () => {
@@ -17,8 +20,8 @@ describe('rateLimit', () => {
   it.each<readonly [given: unknown, message: string]>([
     [undefined, 'Expected the options of rateLimit to be an object, got undefined'],
     [limiter.consume, 'Expected the options of rateLimit to be an object, got a function'],
-    [{}, 'Expected rateLimit to be given either limiter or policies'],
-    [{ limiter, policies }, 'Expected rateLimit to be given either limiter or policies'],
+    [{}, 'Expected rateLimit to be given either limiter, policies or plans'],
+    [{ limiter, policies }, 'Expected rateLimit to be given either limiter, policies or plans'],
     [{ policies: [] }, 'Expected policies to be an array of 1 to 32 policies, got an array of 0'],
     [{ limiter: { consume() {} } }, 'Expected limiter to be made by createLimiter(…), got an object'],
     [
@@ -31,7 +34,7 @@ describe('rateLimit', () => {
     ],
     [
       { policies, windowMs: 1000 },
-      `Unknown option "windowMs" of rateLimit with policies; it takes store, onEvent, clock, ${ours}`,
+      `Unknown option "windowMs" of rateLimit without a limiter; it takes ${limiters}, ${ours}`,
     ],
     [{ policies, partition: 'x' }, 'Expected partition to be a function, got "x"'],
     [{ policies, skip: true }, 'Expected skip to be a function, got true'],

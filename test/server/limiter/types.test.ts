@@ -11,7 +11,7 @@ const team = tokenBucket({ name: 'team', capacity: 10, refillPerSecond: 1, by: '
 
 it('names and kinds are known from the policies', () => {
   const limiter = createLimiter({ policies: [burst, team] })
-  expectTypeOf(limiter).toEqualTypeOf<Limiter<'burst' | 'team', 'client' | 'account'>>()
+  expectTypeOf(limiter).toEqualTypeOf<Limiter<'burst' | 'team', 'client' | 'account', never>>()
 })
 
 it('a partition has every kind that is counted, and no other', async () => {

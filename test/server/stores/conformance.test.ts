@@ -121,7 +121,12 @@ for (const bench of benches)
 
     function open(policies: readonly Policy[], store = bench.open()): Limiter {
       under = store
-      const limiter = createLimiter({ policies, store: under.store, onStoreFailure: 'closed' })
+      const limiter = createLimiter({
+        policies,
+        store: under.store,
+        onStoreFailure: 'closed',
+        denyCache: false,
+      })
       limiters.push(limiter)
       return limiter
     }

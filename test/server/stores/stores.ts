@@ -23,6 +23,17 @@ const CLOCK = 'local function now_us() return ARGV[#ARGV] + 0 end\n'
 /** A wall-clock instant, in µs, of today's size: what is exact here is exact in production. */
 const START_US = 1_796_000_000_000_000
 
+/**
+ * A script by the clock of its last argument. Redis goes on to expire keys by its own clock, which the test's may be
+ * far from, so they live for an hour here; that they live as long as they should is tested with the shipped scripts.
+ */
+function onHandClock(name: string): string {
+  return assemble(name, { 'includes/now': CLOCK }).replace(
+    /math\.ceil\((\(last - now\)|ARGV\[\w+( \+ 2)?\]|length) \/ 1000\)/g,
+    '3600000',
+  )
+}
+
 function memoryBench(): Bench {
   return {
     name: 'memory',
@@ -48,10 +59,11 @@ function redisBench(version: 5 | 6): Bench {
     open() {
       let nowUs = START_US
       const scripts = {
-        consume: assemble('consume', { 'includes/now': CLOCK }),
-        reset: assemble('reset', { 'includes/now': CLOCK }),
-        adjust: assemble('adjust', { 'includes/now': CLOCK }),
-        lease: assemble('lease', { 'includes/now': CLOCK }),
+        consume: onHandClock('consume'),
+        reset: onHandClock('reset'),
+        adjust: onHandClock('adjust'),
+        lease: onHandClock('lease'),
+        block: onHandClock('block'),
         extra: () => [String(nowUs)],
       }
       stores += 1

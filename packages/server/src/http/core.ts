@@ -1,12 +1,13 @@
 import { expectCost } from '../cost.js'
 import type { Decision } from '../decision.js'
 import { type ConsumeOptions, createLimiter, type Limiter } from '../limiter.js'
+import { PartitionError } from '../partition.js'
 import { type Denial, type Denied, denialOf } from './denial.js'
 import { exposeFields, type Head, statesLimits } from './head.js'
 import { createHolder, type Holder } from './hold.js'
-import { type AnyHttpOptions, expectHttpOptions } from './options.js'
-import { createPartition } from './partition.js'
-import { createStatements } from './statement.js'
+import { type AnyHttpOptions, expectHttpOptions, type HeaderOptions, OF_LIMITER } from './options.js'
+import { createPartition, isPlanned } from './partition.js'
+import { createStatements, type Statements } from './statement.js'
 
 /** What an adapter finds out about a request, each only if it is asked. */
 export interface Seen {
@@ -45,8 +46,13 @@ export function createGate<Args extends readonly unknown[]>(adapter: string, opt
   const partitionOf = createPartition(adapter, options, limiter)
   const perScope = limiter.policies.some((policy) => policy.perScope)
   const hints = headers !== false && headers.hints !== false
-  const statements = headers === false ? undefined : createStatements(limiter.policies, headers)
-  const exposed = [...(statements?.names ?? []), 'Retry-After', ...(hints ? ['retry-after-ms'] : [])]
+  const planned = isPlanned(options, limiter)
+  const statementsOf = createStatementsByPlan(limiter, headers)
+  const exposedBy = (statements: Statements | undefined) => [
+    ...(statements?.names ?? []),
+    'Retry-After',
+    ...(hints ? ['retry-after-ms'] : []),
+  ]
   // Timestamps are counted from before the limiter was asked, however long the handler takes.
   const askedAtMs = headers !== false && headers.legacy ? new WeakMap<Decision, number>() : undefined
 
@@ -60,20 +66,29 @@ export function createGate<Args extends readonly unknown[]>(adapter: string, opt
       if (units !== undefined) call.cost = units
       if (perScope) call.scope = typeof scope === 'function' ? await scope(...args) : (scope ?? seen.scope())
       if (onStoreFailure !== undefined) call.onStoreFailure = onStoreFailure
+      const { plan } = options
+      if (plan !== undefined) call.plan = typeof plan === 'function' ? async () => plan(...args) : plan
       const atMs = Date.now()
-      const decision = await limiter.consume(partition.value as never, call)
-      askedAtMs?.set(decision, atMs)
-      return decision
+      try {
+        const decision = await limiter.consume(partition.value as never, call)
+        askedAtMs?.set(decision, atMs)
+        return decision
+      } catch (error) {
+        if (planned && options.missingPartition === 'skip' && error instanceof PartitionError)
+          return undefined
+        throw error
+      }
     },
     statement(decision, crossOrigin) {
       const limits = 'limits' in decision ? decision.limits : []
-      const stating = limits.length > 0 ? statements : undefined
+      const stating = limits.length > 0 ? statementsOf(decision.plan) : undefined
       if (stating === undefined && decision.allowed) return undefined
       const atMs = askedAtMs?.get(decision) ?? Date.now()
       return (status, head) => {
         if (!statesLimits(status)) return
         const stated = stating?.write(head, limits, atMs) ?? false
-        if (crossOrigin && (stated || !decision.allowed)) exposeFields(head, exposed)
+        if (crossOrigin && (stated || !decision.allowed))
+          exposeFields(head, exposedBy(stating ?? statementsOf(decision.plan)))
       }
     },
     denial: (decision) => denialOf(decision, hints),
@@ -81,13 +96,27 @@ export function createGate<Args extends readonly unknown[]>(adapter: string, opt
   }
 }
 
+/** What states the limits of a plan; each is made when it is first needed. */
+function createStatementsByPlan(
+  limiter: Limiter,
+  headers: false | HeaderOptions,
+): (plan: string | undefined) => Statements | undefined {
+  if (headers === false) return () => undefined
+  const made = new Map<string | undefined, Statements>()
+  return (plan) => {
+    let statements = made.get(plan)
+    if (statements === undefined) {
+      statements = createStatements(plan === undefined ? limiter.policies : limiter.policiesOf(plan), headers)
+      made.set(plan, statements)
+    }
+    return statements
+  }
+}
+
 function limiterOf(options: AnyHttpOptions): Limiter {
   if (options.limiter !== undefined) return options.limiter
-  const { policies, store, onEvent, clock } = options
-  return createLimiter({
-    policies,
-    ...(store === undefined ? undefined : { store }),
-    ...(onEvent === undefined ? undefined : { onEvent }),
-    ...(clock === undefined ? undefined : { clock }),
-  }) as Limiter
+  const given = Object.entries(options).filter(
+    ([name, value]) => OF_LIMITER.includes(name) && value !== undefined,
+  )
+  return createLimiter(Object.fromEntries(given) as never) as Limiter
 }

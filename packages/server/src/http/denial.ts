@@ -33,6 +33,14 @@ export function denialOf(decision: Denied, hints: boolean): Denial {
       const { violated } = decision
       return answer(problem('quota-exceeded', { violatedPolicies: violated, detail: never(violated) }), [])
     }
+    case 'blocked': {
+      const { retryAfterSeconds } = decision
+      if (retryAfterSeconds === undefined) return answer(problem('abnormal-usage-detected', {}), [])
+      const seconds = Math.max(1, Math.ceil(retryAfterSeconds))
+      return answer(problem('abnormal-usage-detected', { detail: retryIn(seconds) }), [
+        ['Retry-After', String(seconds)],
+      ])
+    }
     case 'unavailable': {
       const seconds = Math.max(1, Math.ceil(decision.retryAfterSeconds))
       return answer(problem('temporary-reduced-capacity', { detail: retryIn(seconds) }), [

@@ -1,8 +1,9 @@
 import type { Draft, LegacyDialect } from '@ratepact/contract'
 import type { Cost } from '../cost.js'
 import { expected, expectFunction, expectObject, expectOneOf, expectOnly } from '../expect.js'
-import type { Limiter, LimiterOptions, OnStoreFailure } from '../limiter.js'
+import type { Limiter, LimiterOptions, OnStoreFailure, PlannedLimiterOptions } from '../limiter.js'
 import type { PartitionInput } from '../partition.js'
+import type { Plans } from '../plans.js'
 import type { Policy } from '../policy.js'
 
 /** How limits are stated. */
@@ -64,6 +65,8 @@ export interface HttpOptions<
    * @default the method and the route's pattern, `GET /orders/:id`
    */
   readonly scope?: string | UserFunction<Args, string>
+  /** By which plan a call is judged, for a limiter with plans. It must answer within the limiter's deadline. */
+  readonly plan?: string | UserFunction<Args, string>
   /** Calls for which it says true pass uncounted. @default none */
   readonly skip?: UserFunction<Args, boolean>
   /**
@@ -90,6 +93,12 @@ export interface ByPolicies<P extends readonly Policy[]> extends Omit<LimiterOpt
   readonly limiter?: undefined
 }
 
+/** A limiter to be made from these. */
+export interface ByPlans<T extends Plans> extends Omit<PlannedLimiterOptions<T>, 'onStoreFailure'> {
+  readonly limiter?: undefined
+  readonly policies?: undefined
+}
+
 /** Policies that count anything but `client` need to be told what; the address serves that kind alone. */
 export type NeedsPartition<Kind extends string> = string extends Kind
   ? unknown
@@ -98,7 +107,7 @@ export type NeedsPartition<Kind extends string> = string extends Kind
     : { readonly partition: unknown }
 
 /** The same with nothing known of the types. */
-export type AnyHttpOptions = (ByLimiter<string, string> | ByPolicies<readonly Policy[]>) &
+export type AnyHttpOptions = (ByLimiter<string, string> | ByPolicies<readonly Policy[]> | ByPlans<Plans>) &
   HttpOptions<string, string, readonly unknown[], readonly unknown[]>
 
 const OWN = [
@@ -106,22 +115,27 @@ const OWN = [
   'missingPartition',
   'cost',
   'scope',
+  'plan',
   'skip',
   'onDenied',
   'onStoreFailure',
   'headers',
   'onWarning',
 ]
-const OF_LIMITER = ['store', 'onEvent', 'clock']
+/** The options that a limiter is made from. */
+export const OF_LIMITER: readonly string[] = [
+  ...['policies', 'plans', 'defaultPlan', 'store', 'blocks', 'denyCache', 'denyCacheMaxSeconds', 'idSeconds'],
+  ...['onEvent', 'clock'],
+]
 
 /** Checks the options of an adapter, all but those that the limiter checks. @throws TypeError naming the option */
 export function expectHttpOptions(adapter: string, options: unknown): asserts options is AnyHttpOptions {
   expectObject(`the options of ${adapter}`, options)
   const given = options as Readonly<Record<string, unknown>>
-  if ((given.limiter === undefined) === (given.policies === undefined))
-    throw new TypeError(`Expected ${adapter} to be given either limiter or policies`)
-  const { limiter, policies, ...rest } = given
-  if (limiter === undefined) expectOnly(`${adapter} with policies`, rest, [...OF_LIMITER, ...OWN])
+  const { limiter, policies, plans, ...rest } = given
+  if ([limiter, policies, plans].filter((value) => value !== undefined).length !== 1)
+    throw new TypeError(`Expected ${adapter} to be given either limiter, policies or plans`)
+  if (limiter === undefined) expectOnly(`${adapter} without a limiter`, rest, [...OF_LIMITER, ...OWN])
   else {
     expectOnly(`${adapter} with a limiter`, rest, OWN)
     expectLimiter(limiter)
@@ -132,8 +146,9 @@ export function expectHttpOptions(adapter: string, options: unknown): asserts op
     expectOneOf('missingPartition', given.missingPartition, ['address', 'reject', 'skip'])
   if (given.onStoreFailure !== undefined)
     expectOneOf('onStoreFailure', given.onStoreFailure, ['open', 'closed'])
-  if (!['undefined', 'string', 'function'].includes(typeof given.scope))
-    throw new TypeError(expected('scope', 'a text or a function', given.scope))
+  for (const name of ['scope', 'plan'])
+    if (!['undefined', 'string', 'function'].includes(typeof given[name]))
+      throw new TypeError(expected(name, 'a text or a function', given[name]))
   expectHeaders(given.headers)
 }
 

@@ -14,6 +14,7 @@ export function createPartition(
 ) => Promise<{ value: PartitionInput } | undefined> {
   const { partition, missingPartition = 'address', onWarning = warnByDefault } = options
   const kinds = kindsOf(limiter.policies)
+  const planned = isPlanned(options, limiter)
   const others = kinds.filter((kind) => kind !== 'client')
   if (partition === undefined && others.length > 0)
     throw new TypeError(
@@ -40,11 +41,25 @@ export function createPartition(
     if (record === undefined) return { value: given }
     const missing = kinds.filter((kind) => isMissing(Object.hasOwn(record, kind) ? record[kind] : undefined))
     if (missing.length === 0) return { value: record }
-    if (missingPartition === 'skip') return undefined
+    // Which kinds a plan counts is known to the limiter, which refuses what is missing then.
+    if (missingPartition === 'skip') return planned ? { value: record } : undefined
     const address = missingPartition === 'address' ? addressOf() : undefined
     if (address === undefined) return { value: record }
     warnOnce(missing)
     return { value: { ...record, ...Object.fromEntries(missing.map((kind) => [kind, address])) } }
+  }
+}
+
+/** Whether what a call must say of itself depends on its plan. */
+export function isPlanned(options: AnyHttpOptions, limiter: Limiter): boolean {
+  return options.plan !== undefined || limiter.policies.length !== policiesWithoutPlan(limiter)
+}
+
+function policiesWithoutPlan(limiter: Limiter): number | undefined {
+  try {
+    return limiter.policiesOf().length
+  } catch {
+    return undefined
   }
 }
 

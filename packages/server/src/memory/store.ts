@@ -2,8 +2,18 @@ import { type Clock, systemClock } from '@ratepact/contract'
 import { meterOf } from '../algorithm/algorithms.js'
 import { expectInteger, expectObject, expectOnly } from '../expect.js'
 import type { Policy } from '../policy.js'
-import type { BucketOwner, Charge, Op, Reply, Store, StoreEvent } from '../store.js'
+import {
+  type BucketOwner,
+  type Charge,
+  changedReply,
+  type Op,
+  type Reply,
+  type Store,
+  type StoreEvent,
+} from '../store.js'
 import { adjustState } from './adjust.js'
+import { createAdmissions } from './admissions.js'
+import { createBlocks } from './blocks.js'
 import { isStale, readState, takeFrom } from './ledger.js'
 import { createShelf } from './shelf.js'
 
@@ -30,31 +40,41 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   const { maxBuckets = 100_000, clock = calendarClock, random = Math.random } = options
   expectInteger('maxBuckets', maxBuckets, 1, 2 ** 24)
   let report: (event: StoreEvent) => void = () => {}
+  const blocks = createBlocks(maxBuckets)
+  const admissions = createAdmissions(maxBuckets)
   const shelf = createShelf(maxBuckets, random, ({ policy, owner }) =>
     report({ type: 'evicted', policy: policy.name, owner }),
   )
 
-  function check(charges: readonly Charge[], nowUs: number, lease: string | undefined): Reply {
+  function check(op: Extract<Op, { kind: 'consume' | 'peek' }>, nowUs: number): Reply {
+    const { charges } = op
+    const blockedUs = blocks.longest(op.blocks, nowUs)
+    const once = op.kind === 'consume' && blockedUs === 0 ? op.once : undefined
+    const replayed = once !== undefined && admissions.repeat(once, nowUs)
     const keys = charges.map(bucketKey)
     const states = keys.map((key) => shelf.get(key))
     const readings = charges.map(({ policy, cost }, i) => readState(states[i], cost, nowUs, policy))
-    const admitted = charges.every(({ policy, cost }, i) =>
-      meterOf(policy).fits(readings[i] ?? [], cost, policy),
-    )
-    if (lease !== undefined)
+    const fits = charges.every(({ policy, cost }, i) => meterOf(policy).fits(readings[i] ?? [], cost, policy))
+    const takes = fits && !replayed
+    if (op.kind === 'consume' && blockedUs === 0)
       for (const [i, charge] of charges.entries()) {
         const { policy } = charge
-        const taken = admitted ? charge.cost : 0
+        const taken = takes ? charge.cost : 0
         // Like the script in Redis: what was kept under other numbers or another clock counts by the new from now on.
-        if (taken > 0 || isStale(states[i], nowUs, policy))
-          shelf.set(
-            keys[i] as string,
-            takeFrom(states[i], readings[i] ?? [], taken, nowUs, policy, lease),
-            charge,
-            nowUs,
-          )
+        if (taken > 0 || isStale(states[i], nowUs, policy)) {
+          const state = takeFrom(states[i], readings[i] ?? [], taken, nowUs, policy, op.lease)
+          shelf.set(keys[i] as string, state, charge, nowUs)
+        }
       }
-    return { nowUs, admitted, readings, healed: [] }
+    if (once !== undefined && takes) admissions.remember(once, nowUs)
+    return {
+      nowUs,
+      admitted: blockedUs === 0 && (fits || replayed),
+      blockedUs,
+      replayed,
+      readings,
+      healed: [],
+    }
   }
 
   /** Does something to each bucket; true when it did to any. */
@@ -64,16 +84,19 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     act: (item: T, key: string) => boolean,
   ): Reply {
     const changed = items.map((item) => act(item, bucketKey(item)))
-    return { nowUs, admitted: changed.includes(true), readings: [], healed: [] }
+    return changedReply(nowUs, changed.includes(true))
   }
 
   function runOne(op: Op): Reply {
     const nowUs = Math.round(clock.now() * 1000)
     switch (op.kind) {
       case 'consume':
-        return check(op.charges, nowUs, op.lease)
       case 'peek':
-        return check(op.charges, nowUs, undefined)
+        return check(op, nowUs)
+      case 'block': {
+        const before = op.blocks.map((owner) => blocks.set(owner, op.ms, nowUs))
+        return changedReply(nowUs, before.includes(true))
+      }
       case 'reset':
         return each(op.charges, nowUs, (_, key) => shelf.delete(key))
       case 'adjust':
@@ -114,7 +137,11 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     observe: (listener) => {
       report = listener
     },
-    close: async () => shelf.clear(),
+    async close() {
+      shelf.clear()
+      blocks.clear()
+      admissions.clear()
+    },
   }
 }
 

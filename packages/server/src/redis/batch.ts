@@ -106,11 +106,15 @@ function runsOf(queue: readonly Waiting[]): Waiting[][] {
     if (
       run === undefined ||
       first === undefined ||
-      scriptFor(first.op) !== scriptFor(waiting.op) ||
+      !travelTogether(first.op, waiting.op) ||
       run.length >= MOST_PER_CALL
     )
       runs.push([waiting])
     else run.push(waiting)
   }
   return runs
+}
+
+function travelTogether(one: Op, other: Op): boolean {
+  return scriptFor(one) === scriptFor(other) && one.kind !== 'block'
 }

@@ -27,7 +27,7 @@ export function keyOf({ kind, value, scope }: BucketOwner, options: KeyOptions):
  * long or where the text is no well-formed UTF-16 (which the encoding could not tell apart). An encoded part never
  * begins with `#`, so it is never taken for a digest.
  */
-function part(text: string): string {
+export function part(text: string): string {
   if (text.length > LONGEST) return digest(text)
   try {
     const encoded = encodeURIComponent(text)

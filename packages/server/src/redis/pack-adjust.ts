@@ -1,4 +1,4 @@
-import type { Change, Op, Reply } from '../store.js'
+import { type Change, changedReply, type Op, type Reply } from '../store.js'
 import { numbersIn } from './answer.js'
 import type { KeyOptions } from './key.js'
 import type { Call } from './pack.js'
@@ -22,7 +22,7 @@ export function packAdjust(ops: readonly Op[], options: KeyOptions): Call {
       return changes.map((own): Reply => {
         const changed = numbers.slice(at, at + own.length)
         at += own.length
-        return { nowUs: numbers[0] ?? 0, admitted: changed.includes(1), readings: [], healed: [] }
+        return changedReply(numbers[0] ?? 0, changed.includes(1))
       })
     },
   }

@@ -5,7 +5,7 @@ import type { Charge, Op, Reply } from '../store.js'
 import { numbersIn } from './answer.js'
 import type { KeyOptions } from './key.js'
 import type { Call } from './pack.js'
-import { keyFor, ROW, rowOf, unitsIn, wordsOf } from './row.js'
+import { blockKey, keyFor, onceKey, ROW, rowOf, unitsIn, wordsOf } from './row.js'
 
 interface Spot {
   readonly charge: Charge
@@ -34,8 +34,12 @@ export function packChecks(ops: readonly Op[], options: KeyOptions): Call {
   }
 
   for (const op of ops) {
-    const places = placesOf(chargesOf(op), options)
-    checks.push(op.kind === 'consume' ? '1' : '0', op.kind === 'consume' ? op.lease : '', String(places.size))
+    const { charges, blocks, once, lease } = checkOf(op)
+    const places = placesOf(charges, options)
+    keys.push(...blocks.map((owner) => blockKey(owner, options)))
+    if (once !== undefined) keys.push(onceKey(once.owner, once.id, options))
+    checks.push(op.kind === 'consume' ? '1' : '0', lease, String(blocks.length), String(once?.ms ?? 0))
+    checks.push(String(places.size))
     for (const [key, spots] of places) {
       keys.push(key)
       checks.push(String(spots.length))
@@ -48,8 +52,14 @@ export function packChecks(ops: readonly Op[], options: KeyOptions): Call {
   return { script: 'consume', keys, args, read: (answer) => readChecks(answer, ops, asked) }
 }
 
-function chargesOf(op: Op): readonly Charge[] {
-  return op.kind === 'adjust' ? [] : op.charges
+/** The parts of a check, whichever of the two it is. */
+function checkOf(op: Op): Omit<Extract<Op, { kind: 'consume' }>, 'kind'> {
+  if (op.kind === 'consume') return op
+  return {
+    charges: op.kind === 'peek' ? op.charges : [],
+    blocks: op.kind === 'peek' ? op.blocks : [],
+    lease: '',
+  }
 }
 
 /** The charges of an op by the key that holds what they count. */
@@ -65,23 +75,40 @@ function placesOf(charges: readonly Charge[], options: KeyOptions): Map<string, 
 }
 
 function readChecks(answer: unknown, ops: readonly Op[], asked: readonly Spot[][]): readonly Reply[] {
-  const total = asked.flat().reduce((sum, { charge }) => sum + wordsOf(charge.policy), 0)
-  const numbers = numbersIn(answer, 1 + total)
-  const healed = new Set(numbers.slice(1 + total))
+  const total = ops.reduce((sum, op, i) => sum + wordsFor(op, asked[i] ?? []), 1)
+  const numbers = numbersIn(answer, total)
+  const healed = new Set(numbers.slice(total))
   let nth = 0
   let word = 1
   return ops.map((op, i) => {
-    const readings = new Array<Reading>(chargesOf(op).length)
+    const { charges, blocks, once } = checkOf(op)
+    const blocked = blocks.length === 0 ? 0 : (numbers[word++] ?? 0)
+    const replayed = once !== undefined && numbers[word++] === 1
+    const readings = new Array<Reading>(charges.length)
     const fresh: number[] = []
-    let admitted = true
+    let fits = true
     for (const { charge, index } of asked[i] ?? []) {
       nth += 1
       const reading = numbers.slice(word, word + wordsOf(charge.policy))
       word += reading.length
       readings[index] = reading
-      if (!meterOf(charge.policy).fits(reading, charge.cost, charge.policy)) admitted = false
+      if (!meterOf(charge.policy).fits(reading, charge.cost, charge.policy)) fits = false
       if (healed.has(nth)) fresh.push(index)
     }
-    return { nowUs: numbers[0] ?? 0, admitted, readings, healed: fresh }
+    return {
+      nowUs: numbers[0] ?? 0,
+      admitted: blocked === 0 && (fits || replayed),
+      blockedUs: blocked < 0 ? Number.POSITIVE_INFINITY : blocked,
+      replayed,
+      readings,
+      healed: fresh,
+    }
   })
+}
+
+/** How many numbers the script answers for a check. */
+function wordsFor(op: Op, asked: readonly Spot[]): number {
+  const { blocks, once } = checkOf(op)
+  const own = (blocks.length > 0 ? 1 : 0) + (once === undefined ? 0 : 1)
+  return asked.reduce((sum, { charge }) => sum + wordsOf(charge.policy), own)
 }

@@ -1,10 +1,10 @@
-import type { Charge, Op, Reply } from '../store.js'
+import { type Charge, changedReply, type Op, type Reply } from '../store.js'
 import { numbersIn } from './answer.js'
 import type { KeyOptions } from './key.js'
 import type { Call } from './pack.js'
-import { hasOwnKey, keyFor, policyId } from './row.js'
+import { blockKey, hasOwnKey, keyFor, policyId } from './row.js'
 
-const chargesOf = (op: Op): readonly Charge[] => (op.kind === 'adjust' ? [] : op.charges)
+const chargesOf = (op: Op): readonly Charge[] => ('charges' in op ? op.charges : [])
 
 /** Packs ends and renewals of leases into one call of the script `lease`. */
 export function packLeases(ops: readonly Op[], options: KeyOptions): Call {
@@ -26,7 +26,7 @@ export function packLeases(ops: readonly Op[], options: KeyOptions): Call {
       return ops.map((op): Reply => {
         const found = numbers.slice(at, at + chargesOf(op).length)
         at += found.length
-        return { nowUs: numbers[0] ?? 0, admitted: found.includes(1), readings: [], healed: [] }
+        return changedReply(numbers[0] ?? 0, found.includes(1))
       })
     },
   }
@@ -43,6 +43,22 @@ export function packResets(ops: readonly Op[], options: KeyOptions): Call {
     script: 'reset',
     keys: [...ids.keys()],
     args: [...ids.values()].flatMap((own) => [String(own.length), ...own]),
-    read: (answer) => ops.map(() => ({ nowUs: Number(answer), admitted: true, readings: [], healed: [] })),
+    read: (answer) => ops.map(() => changedReply(Number(answer), true)),
+  }
+}
+
+/** Packs one begin or end of blocks into a call of the script `block`. */
+export function packBlock(ops: readonly Op[], options: KeyOptions): Call {
+  const [op] = ops
+  const { blocks, ms } = op?.kind === 'block' ? op : { blocks: [], ms: 'none' as const }
+  const lasts = ms === 'none' ? '0' : ms === 'forever' ? ms : String(Math.round(ms * 1000))
+  return {
+    script: 'block',
+    keys: blocks.map((owner) => blockKey(owner, options)),
+    args: [lasts],
+    read(answer) {
+      const [nowUs = 0, ...before] = numbersIn(answer, 1 + blocks.length)
+      return [changedReply(nowUs, before.includes(1))]
+    },
   }
 }

@@ -2,9 +2,9 @@ import type { Op, Reply } from '../store.js'
 import type { KeyOptions } from './key.js'
 import { packAdjust } from './pack-adjust.js'
 import { packChecks } from './pack-checks.js'
-import { packLeases, packResets } from './pack-leases.js'
+import { packBlock, packLeases, packResets } from './pack-leases.js'
 
-export type ScriptName = 'consume' | 'reset' | 'adjust' | 'lease'
+export type ScriptName = 'consume' | 'reset' | 'adjust' | 'lease' | 'block'
 
 /** A script call: its keys and arguments, and how to read what it answers. */
 export interface Call {
@@ -22,9 +22,10 @@ const scriptOf: { readonly [K in Op['kind']]: ScriptName } = {
   adjust: 'adjust',
   release: 'lease',
   renew: 'lease',
+  block: 'block',
 }
 
-/** Which script carries an op. Ops of one script can travel in one call. */
+/** Which script carries an op. Ops of one script can travel in one call, but for blocks, which are rare. */
 export function scriptFor(op: Op): ScriptName {
   return scriptOf[op.kind]
 }
@@ -34,5 +35,6 @@ export function pack(ops: readonly Op[], options: KeyOptions): Call {
   const script = ops[0] === undefined ? 'consume' : scriptFor(ops[0])
   if (script === 'consume') return packChecks(ops, options)
   if (script === 'adjust') return packAdjust(ops, options)
+  if (script === 'block') return packBlock(ops, options)
   return script === 'reset' ? packResets(ops, options) : packLeases(ops, options)
 }

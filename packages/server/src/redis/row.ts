@@ -1,7 +1,7 @@
 import { hash64 } from '../hash.js'
 import type { Policy } from '../policy.js'
 import type { BucketOwner } from '../store.js'
-import { type KeyOptions, keyOf } from './key.js'
+import { type KeyOptions, keyOf, part } from './key.js'
 
 /** How many arguments a policy takes. */
 export const ROW = 6
@@ -58,4 +58,14 @@ export function hasOwnKey({ algorithm }: Policy): boolean {
 export function keyFor(policy: Policy, owner: BucketOwner, options: KeyOptions): string {
   const key = keyOf(owner, options)
   return hasOwnKey(policy) ? `${key}|${policy.name}` : key
+}
+
+/** Where the block of a partition is kept; no policy is called so. */
+export function blockKey({ kind, value }: BucketOwner, options: KeyOptions): string {
+  return `${keyOf({ kind, value }, options)}|!`
+}
+
+/** Where an admission is remembered; no policy has a colon in its name. */
+export function onceKey(owner: BucketOwner, id: string, options: KeyOptions): string {
+  return `${keyOf(owner, options)}|id:${part(id)}`
 }

@@ -27,6 +27,7 @@ export interface Scripts {
   readonly reset: string
   readonly adjust: string
   readonly lease: string
+  readonly block: string
   /** Arguments appended to each call. */
   readonly extra?: () => readonly string[]
 }
@@ -58,7 +59,13 @@ export function createRedisStore(client: RedisClient, options: RedisStoreOptions
   const script = (name: ScriptName) => createScript(scripts[name], scripts.extra)
   const batch = createBatch(
     () => connection,
-    { consume: script('consume'), reset: script('reset'), adjust: script('adjust'), lease: script('lease') },
+    {
+      consume: script('consume'),
+      reset: script('reset'),
+      adjust: script('adjust'),
+      lease: script('lease'),
+      block: script('block'),
+    },
     { prefix, hashPartitions },
   )
   const open = kind === 'own' ? openOwn : openShared
@@ -69,6 +76,7 @@ export function createRedisStore(client: RedisClient, options: RedisStoreOptions
 
   return {
     name: 'redis',
+    remote: true,
     timeoutMs,
     run: (ops, deadlineMs) => Promise.all(ops.map((op) => batch.add(op, deadlineMs))),
     observe: (listener) => {

@@ -1,0 +1,37 @@
+import type { Once } from '../store.js'
+
+/** Admissions remembered by id. */
+export interface Admissions {
+  /** Whether one of this id is remembered and may be repeated once more. */
+  repeat(once: Once, nowUs: number): boolean
+  remember(once: Once, nowUs: number): void
+  clear(): void
+}
+
+/** How often an admission is repeated to who asks again by the same id. */
+const REPEATS = 3
+
+/** A bounded list: beyond it the oldest is forgotten. */
+export function createAdmissions(most: number): Admissions {
+  const known = new Map<string, { readonly untilUs: number; repeats: number }>()
+  return {
+    repeat(once, nowUs) {
+      const admission = known.get(keyOf(once))
+      if (admission === undefined || admission.untilUs <= nowUs || admission.repeats >= REPEATS) return false
+      admission.repeats += 1
+      return true
+    },
+    remember(once, nowUs) {
+      const key = keyOf(once)
+      known.delete(key)
+      const [oldest] = known.keys()
+      if (known.size >= most && oldest !== undefined) known.delete(oldest)
+      known.set(key, { untilUs: nowUs + once.ms * 1000, repeats: 0 })
+    },
+    clear: () => known.clear(),
+  }
+}
+
+function keyOf({ owner: { kind, value, scope = '' }, id }: Once): string {
+  return `${kind} ${value.length}:${value} ${scope.length}:${scope} ${id}`
+}
