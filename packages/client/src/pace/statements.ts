@@ -17,7 +17,8 @@ const longestKey = 1024
 /**
  * Joins what an answer says of limits with the policies it states: by name and partition key, else by name with a
  * policy that has no key. Policies count for themselves only where the answer states no limit at all, because a
- * server may leave out those that are far from exhausted. Too many, or absurdly long ones, are not taken in.
+ * server may leave out those that are far from exhausted; and only where there is something to keep to, which a number
+ * of requests in no time is not. Too many, or absurdly long ones, are not taken in.
  */
 export function statements(answer: Answer): readonly Statement[] {
   const policies = new Map<string, QuotaPolicy>()
@@ -36,6 +37,7 @@ export function statements(answer: Answer): readonly Statement[] {
   }
   if (stated.size === 0) {
     for (const [key, policy] of policies) {
+      if (policy.windowSeconds === undefined && policy.unit === 'requests') continue
       stated.set(key, { key, policyName: policy.policy, partitionKey: policy.partitionKey, policy })
     }
   }
