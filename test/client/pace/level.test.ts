@@ -12,31 +12,48 @@ describe('a level', () => {
     { start: -3, afterMs: 100, units: -2 },
   ])('of $start is $units after $afterMs ms of refilling', ({ start, afterMs, units }) => {
     const level = new Level(start, 0)
-    level.advance(afterMs, 10, perMs)
+    level.refill(afterMs, 10, perMs, 0)
     expect(level.units).toBeCloseTo(units, 9)
   })
 
-  it('does not refill on a window, and never goes back in time', () => {
+  it('does not refill while time merely passes, and never goes back in time', () => {
     const level = new Level(4, 1000)
-    level.advance(5000, 10, 0)
-    level.advance(2000, 10, perMs)
-    expect(level.units).toBe(4)
+    level.pass(5000)
+    level.refill(2000, 10, perMs, 0)
+    level.refill(5100, 10, perMs, 0)
+    expect(level.units).toBeCloseTo(5, 9)
   })
 
   it('of a full bucket gains nothing until a call that may be late has landed', () => {
     const level = new Level(1, 0)
-    level.spend(1, 0, 30)
-    level.advance(30, 1, perMs)
+    level.spend(1, 0)
+    level.refill(30, 1, perMs, 30)
     expect(level.units).toBeCloseTo(0, 9)
-    level.advance(80, 1, perMs)
+    level.refill(80, 1, perMs, 30)
     expect(level.units).toBeCloseTo(0.5, 9)
+  })
+
+  it('gains again as soon as the call is known to have landed', () => {
+    const level = new Level(1, 0)
+    level.landed(level.spend(1, 0))
+    level.refill(30, 1, perMs, 1000)
+    expect(level.units).toBeCloseTo(0.3, 9)
   })
 
   it('of a bucket in use is not held back by late calls', () => {
     const level = new Level(2, 0)
-    level.spend(1, 0, 30)
-    level.advance(30, 10, perMs)
+    level.spend(1, 0)
+    level.refill(30, 10, perMs, 30)
     expect(level.units).toBeCloseTo(1.3, 9)
+  })
+
+  it('comes down when calls turn out to land later than was thought', () => {
+    const level = new Level(10, 0)
+    for (let call = 0; call < 8; call += 1) level.spend(1, 0)
+    level.refill(300, 10, perMs, 20)
+    expect(level.units).toBeCloseTo(4.8, 9)
+    level.refill(301, 10, perMs, 400)
+    expect(level.units).toBeCloseTo(2, 9)
   })
 })
 

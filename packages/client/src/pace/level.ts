@@ -1,51 +1,73 @@
 import type { Quota } from './quota.js'
 
-interface Debit {
-  readonly landsAtMs: number
-  readonly units: number
+/** A call in flight. */
+export interface Debit {
+  readonly sentAtMs: number
+  units: number
 }
 
 /**
  * Units that may still be used, by the model. Every call is taken off when it is sent. On a bucket it may land
- * late, though, and a bucket that is full until then refills nothing in the meantime: so for `lateMs` after a
- * send no more is believed to be there than the quota less what may not have landed.
+ * late, though, and a bucket that is full until then refills nothing in the meantime: so for `lateMs` after a send,
+ * or until its answer, no more is believed to be there than the quota less what may not have landed.
  */
 export class Level {
   units: number
   #atMs: number
-  #underWay: Debit[] = []
-  #unitsUnderWay = 0
+  readonly #inFlight: Debit[] = []
 
   constructor(units: number, nowMs: number) {
     this.units = units
     this.#atMs = nowMs
   }
 
-  spend(units: number, nowMs: number, lateMs: number): void {
+  /** When the oldest call in flight went; Infinity if none is. */
+  get oldestMs(): number {
+    return this.#inFlight[0]?.sentAtMs ?? Number.POSITIVE_INFINITY
+  }
+
+  spend(units: number, sentAtMs: number): Debit {
+    const debit = { sentAtMs, units }
     this.units -= units
-    if (lateMs <= 0 || units <= 0) return
-    this.#underWay.push({ landsAtMs: nowMs + lateMs, units })
-    this.#unitsUnderWay += units
+    let index = this.#inFlight.length
+    while (index > 0 && (this.#inFlight[index - 1]?.sentAtMs ?? 0) > sentAtMs) index -= 1
+    this.#inFlight.splice(index, 0, debit)
+    return debit
   }
 
-  /** Time passes; a bucket refills in it, a window (`ratePerMs` 0) does not. */
-  advance(nowMs: number, quotaUnits: number, ratePerMs: number): void {
-    let landed = 0
-    for (const debit of this.#underWay) {
-      if (debit.landsAtMs > nowMs) break
-      this.#step(debit.landsAtMs, quotaUnits, ratePerMs)
-      this.#unitsUnderWay -= debit.units
-      landed += 1
+  /** The call is known to have landed, or never will. */
+  landed(debit: Debit): void {
+    const index = this.#inFlight.indexOf(debit)
+    if (index >= 0) this.#inFlight.splice(index, 1)
+  }
+
+  /** Time passes, and a bucket refills in it. */
+  refill(nowMs: number, quotaUnits: number, ratePerMs: number, lateMs: number): void {
+    let index = this.#inFlight.length
+    let underWay = 0
+    for (; index > 0; index -= 1) {
+      const debit = this.#inFlight[index - 1]
+      if (debit === undefined || debit.sentAtMs + lateMs <= this.#atMs) break
+      underWay += debit.units
     }
-    if (landed > 0) this.#underWay.splice(0, landed)
-    if (this.#underWay.length === 0) this.#unitsUnderWay = 0
-    this.#step(nowMs, quotaUnits, ratePerMs)
+    for (; index < this.#inFlight.length; index += 1) {
+      const debit = this.#inFlight[index]
+      if (debit === undefined || debit.sentAtMs + lateMs > nowMs) break
+      this.#step(debit.sentAtMs + lateMs, quotaUnits - underWay, ratePerMs)
+      underWay -= debit.units
+    }
+    this.#step(nowMs, quotaUnits - underWay, ratePerMs)
   }
 
-  #step(nowMs: number, quotaUnits: number, ratePerMs: number): void {
+  /** Time passes, and nothing comes of it. */
+  pass(nowMs: number): void {
+    this.#atMs = Math.max(this.#atMs, nowMs)
+  }
+
+  #step(nowMs: number, most: number, ratePerMs: number): void {
     const elapsedMs = Math.max(0, nowMs - this.#atMs)
     this.#atMs = Math.max(this.#atMs, nowMs)
-    this.units = Math.min(quotaUnits - this.#unitsUnderWay, this.units + ratePerMs * elapsedMs)
+    this.units = Math.min(most, this.units + ratePerMs * elapsedMs)
   }
 }
 

@@ -1,6 +1,6 @@
 import type { ServiceLimit } from '@ratepact/contract'
 import { Guess } from './guess.js'
-import { bounds, Level, needed } from './level.js'
+import { bounds, type Debit, Level, needed } from './level.js'
 import { type OwnCall, OwnCalls } from './own-calls.js'
 import { type Quota, unstated } from './quota.js'
 import type { RoundTrip } from './round-trip.js'
@@ -11,6 +11,14 @@ const never = Number.POSITIVE_INFINITY
 const tiny = 1e-6
 /** `r` is rounded down: almost a whole unit more may be there. */
 const unstatedPart = 0.999
+/** How long an overdue answer makes a client careful. */
+const pileUpMs = 2000
+
+/** A call under this limit, as it was booked. */
+export interface Booking {
+  readonly call: OwnCall
+  readonly debit: Debit
+}
 
 /** One call that wants to go, and what it stands among. */
 export interface Asking {
@@ -61,9 +69,11 @@ export class Model {
 
   /** Brings everything up to now. `idle`: no own call is in flight. */
   advance(nowMs: number, idle: boolean): void {
-    const bucket = this.#isBucket
-    this.#level.advance(nowMs, this.quota.units, bucket ? this.quota.ratePerMs : 0)
-    if (bucket) return
+    if (this.#isBucket) {
+      this.#level.refill(nowMs, this.quota.units, this.quota.ratePerMs, this.#lateMs(nowMs))
+      return
+    }
+    this.#level.pass(nowMs)
     if (this.#guess.trustsReturns(this.quota)) {
       this.#level.units = Math.min(this.quota.units, this.#level.units + this.#own.creditDue(nowMs))
     } else if (this.#own.forgetDue(nowMs)) this.#edge.suppose()
@@ -100,25 +110,26 @@ export class Model {
   }
 
   /** Books a call that goes now; `lastSendMs` is when the one before it went. */
-  spend(nowMs: number, units: number, lastSendMs: number): OwnCall {
+  spend(nowMs: number, units: number, lastSendMs: number): Booking {
     const pause = this.#guess.pauseMs(this.#level.units, this.quota, this.#roundTrip.jitterMs)
     const asks = this.#edge.mayAsk
     if (asks) this.#level.units = Math.max(this.#level.units, units)
     this.#edge.asked()
-    const call = this.adopt(nowMs, units)
-    if (!asks && this.heard && pause > 0 && nowMs >= lastSendMs + pause - tiny) this.#guess.paused(call)
-    return call
+    const booking = this.adopt(nowMs, units)
+    const paused = pause > 0 && nowMs >= lastSendMs + pause - tiny
+    if (!asks && this.heard && paused) this.#guess.paused(booking.call)
+    return booking
   }
 
   /** Books a call that was on its way before the limit was known. */
-  adopt(sentAtMs: number, units: number): OwnCall {
+  adopt(sentAtMs: number, units: number): Booking {
     this.#touched = true
-    this.#level.spend(units, sentAtMs, this.#lateMs())
-    return this.#own.book(sentAtMs, units)
+    return { debit: this.#level.spend(units, sentAtMs), call: this.#own.book(sentAtMs, units) }
   }
 
   /** An answer has come that charged so many units: 0 if it refused. */
-  settle(call: OwnCall, nowMs: number, units: number): void {
+  settle({ call, debit }: Booking, nowMs: number, units: number): void {
+    this.#level.landed(debit)
     this.#level.units += call.units - units
     call.units = units
     const latestMs = nowMs - this.#roundTrip.leastMs
@@ -127,7 +138,8 @@ export class Model {
   }
 
   /** No answer will come: the call may have been counted until now. */
-  settleUnanswered(call: OwnCall, nowMs: number): void {
+  settleUnanswered({ call, debit }: Booking, nowMs: number): void {
+    this.#level.landed(debit)
     this.#own.settled(call, nowMs, nowMs + this.quota.windowMs)
   }
 
@@ -171,10 +183,18 @@ export class Model {
     return this.#guess.mode === 'bucket'
   }
 
-  /** How late a call may land on a bucket; at most half its window, lest a small fast one hardly be used. */
-  #lateMs(): number {
-    if (!this.#isBucket) return 0
-    return Math.min(2 * this.#roundTrip.jitterMs, this.quota.units / this.quota.ratePerMs / 2)
+  /**
+   * How late a call may land on a bucket: as the network may hide; at most half of what the bucket needs to fill,
+   * lest a small fast one hardly be used. When an answer takes longer than any of late, calls may be piling up on a
+   * busy server, to be counted all at once: then as late as the oldest, for a while.
+   */
+  #lateMs(nowMs: number): number {
+    const { units, ratePerMs } = this.quota
+    const halfFull = units / ratePerMs / 2
+    const usual = Math.min(2 * this.#roundTrip.jitterMs, halfFull)
+    const oldest = nowMs - this.#level.oldestMs
+    if (oldest <= this.#roundTrip.mostMs) return usual
+    return Math.max(usual, Math.min(oldest, units < 4 ? halfFull : pileUpMs))
   }
 
   #meet(call: OwnCall, nowMs: number, available: number): void {

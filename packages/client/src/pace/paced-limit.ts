@@ -2,8 +2,7 @@ import type { QuotaPolicy } from '@ratepact/contract'
 import { Burst } from './burst.js'
 import type { Gate } from './gate.js'
 import type { Limit, Reading, Surroundings } from './limit.js'
-import { Model } from './model.js'
-import type { OwnCall } from './own-calls.js'
+import { type Booking, Model } from './model.js'
 import type { Flight, KnownLimit } from './pace.js'
 import { patientMs } from './patience.js'
 import { quotaOf } from './quota.js'
@@ -20,7 +19,7 @@ export class PacedLimit implements Limit {
   readonly #around: Surroundings
   readonly #model: Model
   readonly #burst = new Burst()
-  readonly #flying = new Map<Flight, OwnCall>()
+  readonly #flying = new Map<Flight, Booking>()
   #lastSendMs: number
   /** A call went before any answer stated the limit: it was known beforehand. */
   #usedUnheard = false
@@ -68,15 +67,15 @@ export class PacedLimit implements Limit {
   }
 
   answered(flight: Flight, nowMs: number, reading: Reading): void {
-    const call = this.#flying.get(flight)
-    if (call === undefined) return
+    const booking = this.#flying.get(flight)
+    if (booking === undefined) return
     this.#flying.delete(flight)
     const { limit, refused, refusedHere } = reading
     this.#model.advance(nowMs, this.#flying.size === 0)
-    this.#model.settle(call, nowMs, refused ? 0 : (limit?.cost ?? call.units))
+    this.#model.settle(booking, nowMs, refused ? 0 : (limit?.cost ?? flight.cost))
     if (limit !== undefined) {
       const first = !this.#model.heard
-      const foreign = this.#model.learn(call, nowMs, limit, refusedHere)
+      const foreign = this.#model.learn(booking.call, nowMs, limit, refusedHere)
       if (!first && !refused && foreign < 1) this.#burst.grow()
       if (first && !this.#usedUnheard) this.#burst.begin(limit.available >= this.#model.quota.units - 1)
     }
@@ -84,11 +83,11 @@ export class PacedLimit implements Limit {
   }
 
   lost(flight: Flight, nowMs: number): void {
-    const call = this.#flying.get(flight)
-    if (call === undefined) return
+    const booking = this.#flying.get(flight)
+    if (booking === undefined) return
     this.#flying.delete(flight)
     this.gate.lost(flight)
-    this.#model.settleUnanswered(call, nowMs)
+    this.#model.settleUnanswered(booking, nowMs)
     this.#model.tidy(nowMs)
   }
 

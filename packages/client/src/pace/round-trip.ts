@@ -13,6 +13,8 @@ export class RoundTrip {
   leastMs = 0
   /** How far an event may lie from where its send puts it, one way. */
   jitterMs: number = leastJitterGuessMs
+  /** The longest of the latest round trips; Infinity while few are known. */
+  mostMs: number = Number.POSITIVE_INFINITY
   readonly #latest: number[] = []
   #count = 0
 
@@ -25,6 +27,7 @@ export class RoundTrip {
     const high = sorted[Math.ceil(sorted.length * 0.95) - 1] ?? this.leastMs
     const seen = Math.min(this.leastMs, high - this.leastMs) / 2
     const guess = this.#count < few ? this.leastMs / 4 : 0
+    if (this.#count >= few) this.mostMs = sorted[sorted.length - 1] ?? this.mostMs
     this.jitterMs = Math.max(seen, guess, this.#count < 3 ? leastJitterGuessMs : 0)
   }
 }

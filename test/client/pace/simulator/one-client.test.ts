@@ -102,3 +102,28 @@ describe('300 calls at once on a bucket of 20 that refills 50 a second', () => {
     },
   )
 })
+
+describe('a server that is busy', () => {
+  const server = () => bucket(20, 1000, { ratePerSecond: 50 })
+  const busy = { calls: 300, rttMs: 3.5, hints: true, mostInFlight: 300, timersLateMs: 2 }
+  const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0)
+
+  it('and slow at first, so that calls pile up before they are counted, refuses hardly any of them', () => {
+    const warmingUp = (nowMs: number, random: () => number) =>
+      nowMs < 300 ? 30 + 40 * random() : nowMs < 1500 ? 10 + 25 * random() : 1 + random()
+    const refused = [1, 2, 3, 4, 5, 6].map(
+      (seed) => play({ server, ...busy, busyMs: warmingUp, seed }).refused,
+    )
+    // Measured 2 in all; without care for overdue answers 240.
+    expect(sum(refused)).toBeLessThanOrEqual(8)
+  })
+
+  it('only after it has counted them is used at its rate', () => {
+    const ends = [1, 2, 3].map((seed) => {
+      const outcome = play({ server, ...busy, workMs: (random) => (random() < 0.2 ? 2000 : 5), seed })
+      expect(outcome.refused).toBe(0)
+      return outcome.makespanMs
+    })
+    expect(Math.min(...ends)).toBeLessThan(5600 * 1.2 + 2000)
+  })
+})

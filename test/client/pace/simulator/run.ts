@@ -15,6 +15,10 @@ export interface Scenario {
   readonly strays?: number
   /** What the server says beside whole seconds of `t`: how it refills, and milliseconds. Default nothing. */
   readonly hints?: boolean
+  /** How long the server is busy with each request before it decides, one after the other. Default 0. */
+  readonly busyMs?: (nowMs: number, random: () => number) => number
+  /** How long the work takes after the decision. Default 0. */
+  readonly workMs?: (random: () => number) => number
   readonly mostInFlight?: number
   /** Timers fire up to this much late. Default 0. */
   readonly timersLateMs?: number
@@ -107,10 +111,18 @@ export function play(scenario: Scenario): Outcome {
     }
   }
 
+  let freeAtMs = 0
+  const arrive = (decide: () => void) => {
+    if (scenario.busyMs === undefined) return decide()
+    freeAtMs = Math.max(world.nowMs, freeAtMs) + scenario.busyMs(world.nowMs, random)
+    world.at(freeAtMs, decide)
+  }
+
   const dispatch = (flight: Flight) => {
-    world.at(world.nowMs + delayMs(), () => {
+    const decide = () => {
       const verdict = server.decide(world.nowMs)
-      world.at(world.nowMs + verdict.heldMs + delayMs(), () => {
+      const workMs = verdict.accepted ? (scenario.workMs?.(random) ?? 0) : 0
+      world.at(world.nowMs + verdict.heldMs + workMs + delayMs(), () => {
         inFlight -= 1
         if (verdict.accepted) done += 1
         else {
@@ -119,12 +131,10 @@ export function play(scenario: Scenario): Outcome {
         }
         lastMs = world.nowMs
         pace.answered(flight, answer(server, verdict, scenario.hints === true))
-        console.log(
-          `${world.nowMs.toFixed(1)} sent ${flight.sentAtMs.toFixed(1)} ${verdict.accepted ? 'ok' : 'REFUSED'} r=${verdict.available} t=${verdict.tMs.toFixed(0)}`,
-        )
         pump()
       })
-    })
+    }
+    world.at(world.nowMs + delayMs(), () => arrive(decide))
   }
 
   if (scenario.spacingMs !== undefined) {
