@@ -14,6 +14,7 @@ export type { SlidingWindowLogOptions, SlidingWindowLogPolicy } from './algorith
 export { slidingWindowLog } from './algorithm/sliding-window-log.js'
 export type { TokenBucketOptions, TokenBucketPolicy } from './algorithm/token-bucket.js'
 export { tokenBucket } from './algorithm/token-bucket.js'
+export type { ConsumeOptions, ResetOptions } from './call.js'
 export type { Cost } from './cost.js'
 export type {
   Admitted,
@@ -29,16 +30,14 @@ export type { FailureReason, LimiterEvent } from './events.js'
 export { StoreError } from './failure/store-error.js'
 export type { Addressed } from './http/address.js'
 export { clientAddress } from './http/address.js'
+export type { Limiter } from './limiter.js'
+export { createLimiter } from './limiter.js'
 export type {
-  ConsumeOptions,
-  Limiter,
   LimiterOptions,
   LimiterSettings,
   OnStoreFailure,
   PlannedLimiterOptions,
-  ResetOptions,
-} from './limiter.js'
-export { createLimiter } from './limiter.js'
+} from './limiter-options.js'
 export type { MemoryStoreOptions } from './memory/store.js'
 export { memoryStore } from './memory/store.js'
 export type { Partition, PartitionInput } from './partition.js'

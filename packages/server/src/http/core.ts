@@ -1,6 +1,7 @@
+import type { ConsumeOptions } from '../call.js'
 import { expectCost } from '../cost.js'
 import type { Decision } from '../decision.js'
-import { type ConsumeOptions, createLimiter, type Limiter } from '../limiter.js'
+import { createLimiter, type Limiter } from '../limiter.js'
 import { PartitionError } from '../partition.js'
 import { type Denial, type Denied, denialOf } from './denial.js'
 import { exposeFields, type Head, statesLimits } from './head.js'

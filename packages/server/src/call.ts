@@ -1,0 +1,78 @@
+import { type Cost, costOf, expectCost } from './cost.js'
+import { expected, expectObject, expectOneOf } from './expect.js'
+import type { OnStoreFailure } from './limiter-options.js'
+import { valuesOf } from './partition.js'
+import type { Policy } from './policy.js'
+import type { BucketOwner, Charge, Op } from './store.js'
+
+export interface ConsumeOptions<Name extends string = string, Plan extends string = string> {
+  /** @default 1 for every policy counted in requests */
+  readonly cost?: Cost<Name>
+  /** What is called, for policies that count per scope. @default '' */
+  readonly scope?: string
+  /** By which plan the call is judged: its name, or a function that finds it out within the deadline. */
+  readonly plan?: Plan | (() => Plan) | (() => Promise<Plan>)
+  /**
+   * Makes a call that is sent again count once: an admission is remembered by partition, scope and id, and repeated
+   * up to 3 times. Refusals are not remembered. 1 to 256 characters.
+   */
+  readonly id?: string
+  /** Overrides the limiter's own for this call. */
+  readonly onStoreFailure?: OnStoreFailure
+}
+
+export interface ResetOptions<Plan extends string = string> {
+  readonly scope?: string
+  /** Forgets what the policies of this plan count. @default those of all plans */
+  readonly plan?: Plan
+}
+
+/** What a call charges, policy by policy. @throws PartitionError when it does not say for whom */
+export function chargesOf(
+  partition: unknown,
+  { scope = '', cost }: ConsumeOptions,
+  policies: readonly Policy[],
+  kinds: readonly string[],
+): readonly Charge[] {
+  const values = valuesOf(partition, policies, kinds)
+  return policies.map((policy) => {
+    const owner = { kind: policy.by, value: values[policy.by] as string }
+    return { policy, owner: policy.perScope ? { ...owner, scope } : owner, cost: costOf(cost, policy) }
+  })
+}
+
+/** The op that a call comes to. */
+export function opFor(
+  kind: 'consume' | 'peek',
+  charges: readonly Charge[],
+  { id, scope = '' }: ConsumeOptions,
+  { blocks, idMs }: { readonly blocks: boolean; readonly idMs: number },
+): Extract<Op, { kind: 'consume' | 'peek' }> {
+  const blocked = blocks ? ownersIn(charges) : []
+  if (kind === 'peek') return { kind, charges, blocks: blocked }
+  const places = charges.some(({ policy }) => policy.algorithm === 'concurrency')
+  const lease = places ? crypto.randomUUID() : ''
+  const [first] = charges
+  if (id === undefined || first === undefined) return { kind, charges, lease, blocks: blocked }
+  const owner = { kind: first.owner.kind, value: first.owner.value, scope }
+  return { kind, charges, lease, blocks: blocked, once: { owner, id, ms: idMs } }
+}
+
+/** Each kind of partition of a call, once and without its scope. */
+function ownersIn(charges: readonly Charge[]): readonly BucketOwner[] {
+  const owners = new Map<string, BucketOwner>()
+  for (const { owner } of charges) owners.set(owner.kind, { kind: owner.kind, value: owner.value })
+  return [...owners.values()]
+}
+
+/** @throws TypeError or RangeError naming the option, the value and the rule */
+export function expectCall(call: ConsumeOptions, policies: readonly Policy[]): void {
+  expectObject('the options of the call', call)
+  const { scope, id, onStoreFailure } = call
+  if (scope !== undefined && typeof scope !== 'string')
+    throw new TypeError(expected('scope', 'a text', scope))
+  if (id !== undefined && !(typeof id === 'string' && id.length >= 1 && id.length <= 256))
+    throw new TypeError(expected('id', 'a text of 1 to 256 characters', id))
+  if (onStoreFailure !== undefined) expectOneOf('onStoreFailure', onStoreFailure, ['open', 'closed'])
+  expectCost(call.cost, policies)
+}

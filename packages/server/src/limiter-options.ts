@@ -1,0 +1,115 @@
+import { type Clock, systemClock } from '@ratepact/contract'
+import type { LimiterEvent } from './events.js'
+import { expected, expectFunction, expectObject, expectOneOf, expectOnly } from './expect.js'
+import { memoryStore } from './memory/store.js'
+import { type Plans, type Rules, rulesFrom } from './plans.js'
+import type { Policy } from './policy.js'
+import type { Store } from './store.js'
+
+/** What happens to a call while the store cannot be asked. */
+export type OnStoreFailure = 'open' | 'closed'
+
+/** What a limiter may be told besides what it goes by. */
+export interface LimiterSettings {
+  /** Where buckets live. @default memoryStore() */
+  readonly store?: Store
+  /**
+   * `open` lets calls pass unchecked while the store cannot be asked, `closed` refuses them as unavailable.
+   * @default 'open'
+   */
+  readonly onStoreFailure?: OnStoreFailure
+  /** Whether partitions can be blocked; it costs the store one more look per kind and call. @default false */
+  readonly blocks?: boolean
+  /**
+   * Whether this process repeats a refusal by itself while time alone cannot have freed enough. Only for a store
+   * that costs a trip. @default true
+   */
+  readonly denyCache?: boolean
+  /** For how long it does so at most, and so how late it notices what is given back elsewhere. @default 1 */
+  readonly denyCacheMaxSeconds?: number
+  /** For how long an admission with an `id` is remembered. @default 60 */
+  readonly idSeconds?: number
+  /** Told what goes on. What it throws is passed over. */
+  readonly onEvent?: (event: LimiterEvent) => void
+  /** For deadlines, not for counting: the store has its own clock. @default the machine's */
+  readonly clock?: Clock
+}
+
+/** A limiter with one list of policies. */
+export interface LimiterOptions<P extends readonly Policy[] = readonly Policy[]> extends LimiterSettings {
+  /** Decided together, all or nothing. 1 to 32, no two of one name. */
+  readonly policies: P
+}
+
+/** A limiter whose calls say by which plan they are judged. */
+export interface PlannedLimiterOptions<T extends Plans = Plans> extends LimiterSettings {
+  /** Policies by plan. A bucket keeps what was used when a client changes its plan. */
+  readonly plans: T
+  /** The plan of calls that name none, or one that there is not. @default such calls are an error */
+  readonly defaultPlan?: keyof T & string
+}
+
+/** The settings of a limiter, checked, with their defaults. */
+export interface Settings {
+  readonly rules: Rules
+  readonly store: Store
+  readonly onStoreFailure: OnStoreFailure
+  readonly blocks: boolean
+  readonly denyCache: boolean
+  readonly denyCacheMaxSeconds: number
+  readonly idMs: number
+  readonly onEvent: ((event: LimiterEvent) => void) | undefined
+  readonly clock: Clock
+}
+
+const OPTIONS = [
+  ...[
+    'policies',
+    'plans',
+    'defaultPlan',
+    'store',
+    'onStoreFailure',
+    'blocks',
+    'denyCache',
+    'denyCacheMaxSeconds',
+  ],
+  ...['idSeconds', 'onEvent', 'clock'],
+]
+
+/** @throws TypeError or RangeError naming the option, the value and the rule */
+export function settingsFrom(options: LimiterOptions | PlannedLimiterOptions): Settings {
+  expectObject('the options of createLimiter', options)
+  expectOnly('createLimiter', options, OPTIONS)
+  const given: Partial<LimiterOptions & PlannedLimiterOptions> = options
+  const {
+    store = memoryStore(),
+    onStoreFailure = 'open',
+    clock = systemClock,
+    idSeconds = 60,
+    onEvent,
+  } = given
+  const { blocks = false, denyCache = true, denyCacheMaxSeconds = 1 } = given
+  const rules = rulesFrom(given.policies, given.plans, given.defaultPlan)
+  expectStore(store)
+  expectOneOf('onStoreFailure', onStoreFailure, ['open', 'closed'])
+  expectOneOf('blocks', blocks, [true, false])
+  expectOneOf('denyCache', denyCache, [true, false])
+  expectSeconds('denyCacheMaxSeconds', denyCacheMaxSeconds, 0, 3600)
+  expectSeconds('idSeconds', idSeconds, 1, 86_400)
+  if (onEvent !== undefined) expectFunction('onEvent', onEvent)
+  const idMs = Math.round(idSeconds * 1000)
+  return { rules, store, onStoreFailure, blocks, denyCache, denyCacheMaxSeconds, idMs, onEvent, clock }
+}
+
+export function expectSeconds(option: string, value: unknown, least: number, most: number): void {
+  if (!(typeof value === 'number' && value >= least && value <= most))
+    throw new RangeError(expected(option, `a number of seconds from ${least} to ${most}`, value))
+}
+
+function expectStore(store: unknown): asserts store is Store {
+  const { run, close } = (typeof store === 'object' && store !== null ? store : {}) as Partial<Store>
+  if (typeof run !== 'function' || typeof close !== 'function')
+    throw new TypeError(
+      expected('store', 'a store such as memoryStore() or redisStore(client), with run and close', store),
+    )
+}
