@@ -1,0 +1,84 @@
+import { cpSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createProject, type Project, packageNames } from './project.js'
+
+const compilers = ['5.4.5', '5.9.3', '7.0.2']
+const resolutions = [
+  { module: 'nodenext', moduleResolution: 'nodenext' },
+  { module: 'esnext', moduleResolution: 'bundler' },
+]
+const cases = compilers.flatMap((version) => resolutions.map((resolution) => ({ version, ...resolution })))
+const consumers = join(import.meta.dirname, 'consumer')
+
+let tools: Project
+beforeAll(() => {
+  tools = createProject(
+    [],
+    compilers.map((version) => `typescript-${version}@npm:typescript@${version}`),
+  )
+})
+afterAll(() => tools?.remove())
+
+/** What the compiler says of a file and of our declarations; what it says of those of others is not ours to mend. */
+function compile(project: Project, version: string, file: string, options: object): string {
+  const compilerOptions = {
+    target: 'es2022',
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    noUncheckedIndexedAccess: true,
+    skipLibCheck: false,
+    noEmit: true,
+    ...options,
+  }
+  project.write('tsconfig.json', JSON.stringify({ compilerOptions, files: [file] }))
+  const tsc = join(tools.folder, `node_modules/typescript-${version}/bin/tsc`)
+  const { stdout, stderr } = project.node(tsc, '-p', '.')
+  const said = (stdout + stderr).split(/\n(?! )/)
+  return said.filter((line) => !/^node_modules\/(?!@ratepact\/)/.test(line)).join('\n')
+}
+
+describe('without peers, without the types of Node, every declaration checked', () => {
+  let project: Project
+  beforeAll(() => {
+    project = createProject(packageNames)
+    cpSync(join(consumers, 'web.ts'), join(project.folder, 'web.ts'))
+    project.write('web.cts', readFileSync(join(consumers, 'web.ts'), 'utf8'))
+  })
+  afterAll(() => project?.remove())
+
+  test.each(cases)(
+    'TypeScript $version compiles a user’s code by $moduleResolution',
+    ({ version, ...how }) => {
+      expect(compile(project, version, 'web.ts', { ...how, types: [], lib: ['es2022', 'dom'] })).toBe('')
+    },
+  )
+
+  test.each(['5.9.3', '7.0.2'])('TypeScript %s lets CommonJS require it', (version) => {
+    const how = { module: 'nodenext', types: [], lib: ['es2022', 'dom'] }
+    expect(compile(project, version, 'web.cts', how)).toBe('')
+  })
+})
+
+describe('with peers', () => {
+  let project: Project
+  beforeAll(() => {
+    project = createProject(packageNames, [
+      '@types/node@20.19.43',
+      'express@5.3.0',
+      '@types/express@5.0.6',
+      'ioredis@5.11.1',
+      'msw@2.15.0',
+    ])
+    cpSync(join(consumers, 'peers.ts'), join(project.folder, 'peers.ts'))
+  })
+  afterAll(() => project?.remove())
+
+  test.each(cases)(
+    'TypeScript $version compiles a user’s code by $moduleResolution',
+    ({ version, ...how }) => {
+      const options = { ...how, types: ['node'], lib: ['es2023', 'dom', 'dom.iterable'] }
+      expect(compile(project, version, 'peers.ts', options)).toBe('')
+    },
+  )
+})

@@ -1,0 +1,46 @@
+// A user's code that uses the peers: Express, ioredis and MSW.
+import { clientAddress, createLimiter, tokenBucket } from '@ratepact/server'
+import { rateLimit } from '@ratepact/server/express'
+import { redisStore } from '@ratepact/server/redis'
+import { limitedApi, testClock } from '@ratepact/testing'
+import { limitedHandlers } from '@ratepact/testing/msw'
+import express from 'express'
+import { Redis } from 'ioredis'
+import { setupServer } from 'msw/node'
+
+export function serve(): express.Express {
+  const redis = new Redis({ lazyConnect: true })
+  const limiter = createLimiter({
+    store: redisStore(redis, { prefix: 'rl', timeoutMs: 50 }),
+    policies: [
+      tokenBucket({ name: 'burst', capacity: 100, refillPerSecond: 2 }),
+      tokenBucket({ name: 'daily', capacity: 1000, refillPerSecond: 0.01, by: 'account' }),
+    ],
+  })
+  const app = express()
+  app.use(
+    rateLimit({
+      limiter,
+      partition: (req, res) => ({
+        client: res.locals.clientId ?? clientAddress(req),
+        account: res.locals.accountId,
+      }),
+      onDenied: (_req: express.Request, res: express.Response, next: express.NextFunction, decision) => {
+        if (decision.outcome === 'refused')
+          res.json({ after: decision.retryAfterSeconds, by: decision.violated })
+        else next()
+      },
+    }),
+  )
+  // @ts-expect-error: account is missing
+  app.use(rateLimit({ limiter, partition: () => ({ client: 'a' }) }))
+  return app
+}
+
+export function test(): ReturnType<typeof setupServer> {
+  const api = limitedApi({
+    clock: testClock(),
+    policies: [tokenBucket({ name: 'burst', capacity: 20, refillPerSecond: 2 })],
+  })
+  return setupServer(...limitedHandlers(api, 'https://api.example/*'))
+}
