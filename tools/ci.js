@@ -1,44 +1,90 @@
-// Everything that must hold before a change lands: the tests, then the checks that are no tests. Each check counts
-// as one. Ends with the line `N passed, N failed`.
+// Everything that must hold before a change lands, one after the other, since some tests take the time: the tests on
+// this Node, the checks that are no tests, the packages as published, and the tests on newer Nodes with the newest
+// peers. A check counts as one. Ends with the line `N passed, N failed`.
 import { spawnSync } from 'node:child_process'
 import { readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const report = `${root}.cache/tests.json`
-
-function passes(...command) {
-  console.log(`\n> ${command.join(' ')}`)
-  const [name, ...args] = command
-  return spawnSync(name, args, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] }).status === 0
-}
-
-/** The counts of the test run; a run that left no report, or failed without a failed test, counts as one failure. */
-function testCounts(ok) {
-  try {
-    const { numPassedTests, numFailedTests } = JSON.parse(readFileSync(report, 'utf8'))
-    return [numPassedTests, ok ? numFailedTests : Math.max(1, numFailedTests)]
-  } catch {
-    return [0, 1]
-  }
-}
-
-rmSync(report, { force: true })
+const newest = join(root, 'test/newest')
+const report = join(root, '.cache/tests.json')
 const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
-let [passed, failed] = testCounts(passes('npm', 'test', '--', ...reporters))
-const checks = [
-  ['npm', 'run', '--silent', 'lint'],
-  ['npm', 'run', '--silent', 'types'],
-  ['node', 'packages/server/lua.js', '--check'],
-  ['node', 'tools/snippets.js', '--check'],
-]
-for (const check of checks) {
-  if (passes(...check)) passed += 1
-  else {
-    failed += 1
-    console.log(`FAILED: ${check.join(' ')}`)
+// What does not depend on Node's version: arithmetic on a clock of its own, and a program that shows something.
+const sameOnEveryNode = ['test/client/pace/simulator/**', 'test/testing/demo.test.ts']
+
+const failures = []
+const times = []
+let passed = 0
+let failed = 0
+
+function run(title, [name, ...args], options = {}) {
+  console.log(`\n> ${title}`)
+  const started = performance.now()
+  const { status } = spawnSync(name, args, { cwd: root, stdio: ['ignore', 'inherit', 'inherit'], ...options })
+  times.push([title, Math.round((performance.now() - started) / 1000)])
+  return status === 0
+}
+
+function check(title, ...command) {
+  if (run(title, command)) passed += 1
+  else fails(title, 1)
+}
+
+function fails(title, count) {
+  failed += count
+  failures.push(title)
+}
+
+/** Counts the tests of a run; one that left no report, or failed without a failed test, counts as one failure. */
+function tests(title, command, env = {}) {
+  rmSync(report, { force: true })
+  const ok = run(title, command, { env: { ...process.env, ...env } })
+  const counts = readCounts()
+  passed += counts.numPassedTests
+  const failedTests =
+    ok && counts.numPassedTests > 0 ? counts.numFailedTests : Math.max(1, counts.numFailedTests)
+  if (failedTests > 0) fails(title, failedTests)
+}
+
+function readCounts() {
+  try {
+    return JSON.parse(readFileSync(report, 'utf8'))
+  } catch {
+    return { numPassedTests: 0, numFailedTests: 1 }
   }
 }
-if (passed === 0) failed = Math.max(1, failed)
+
+/** A command that runs with another version of Node. */
+function withNode(version, ...command) {
+  return ['npx', '-y', '-p', `node@${version}`, '-c', command.map((word) => `'${word}'`).join(' ')]
+}
+
+function leg(version) {
+  const vitest = ['node', 'node_modules/vitest/vitest.mjs', 'run', ...reporters, '--config']
+  const left = sameOnEveryNode.map((pattern) => `--exclude=${pattern}`)
+  const env = { PEERS: 'newest' }
+  tests(`tests on Node ${version}`, withNode(version, ...vitest, 'test/vitest.config.ts', ...left), env)
+  tests(
+    `packages on Node ${version}`,
+    withNode(version, ...vitest, 'test/package/vitest.config.ts', 'test/package/load.test.ts'),
+  )
+}
+
+tests('tests', ['npm', 'test', '--', ...reporters])
+check('lint', 'npm', 'run', '--silent', 'lint')
+check('types', 'npm', 'run', '--silent', 'types')
+check('embedded Lua', 'node', 'packages/server/lua.js', '--check')
+check('snippets of the README', 'node', 'tools/snippets.js', '--check')
+check('unused code and dependencies', 'npm', 'run', '--silent', 'unused')
+check('size of the client', 'node', 'tools/size.js')
+check('public types', 'node', 'tools/api.js', '--check')
+tests('packages', ['npm', 'run', 'test:packages', '--', ...reporters])
+const newer = ['22.23.3', '24.21.0']
+if (run('newest peers', withNode(newer[0], 'npm', 'ci'), { cwd: newest })) newer.forEach(leg)
+else fails('newest peers', 1)
+
+console.log(`\n${times.map(([title, seconds]) => `${String(seconds).padStart(5)} s  ${title}`).join('\n')}`)
+for (const title of failures) console.log(`FAILED: ${title}`)
 console.log(`\n${passed} passed, ${failed} failed`)
 process.exit(failed === 0 ? 0 : 1)
