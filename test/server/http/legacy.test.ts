@@ -48,6 +48,14 @@ describe('Older dialects of a fetch handler', () => {
     expect(Object.fromEntries((await handle(request)).headers)).toEqual(expected)
   })
 
+  it('count a timestamp from when the limiter was asked, however long the handler takes', async () => {
+    const handle = limit(burst, { legacy: true })(() => {
+      vi.setSystemTime((NOON + 30) * 1000)
+      return new Response(null)
+    })
+    expect((await handle(request)).headers.get('x-ratelimit-reset')).toBe(String(NOON + 2))
+  })
+
   it.each([301, 304])('are not on an answer of %i', async (status) => {
     for (const [legacy] of cases) {
       const handle = limit(burst, { legacy: legacy as boolean })(() => new Response(null, { status }))
