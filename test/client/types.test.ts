@@ -31,9 +31,8 @@ it('a call may say what it costs, how urgent it is and how long it may wait', as
 
 it('what is known of limits is asked for as a call is made', () => {
   const api = createFetch({ fetch: answer })
-  expectTypeOf(api.limits).parameters.toEqualTypeOf<
-    [input: Parameters<RatepactFetch>[0], init?: RatepactInit]
-  >()
+  expectTypeOf(api.limits).parameter(0).toEqualTypeOf<Parameters<RatepactFetch>[0]>()
+  expectTypeOf(api.limits).parameter(1).toEqualTypeOf<RatepactInit | undefined>()
   for (const limit of api.limits(url)) {
     expectTypeOf(limit.waitSeconds).toEqualTypeOf<number>()
     expectTypeOf(limit.quota).toEqualTypeOf<number | undefined>()
