@@ -27,6 +27,16 @@ describe('after a refusal', () => {
     expect(at.waitMs()).toBe(0)
   })
 
+  it('a probe that hangs is waited for five seconds, then one more goes', () => {
+    const at = hand()
+    at.refuse(at.send(), { retryAfterMs: 1000 })
+    at.nowMs = 1000
+    at.send()
+    expect(at.waitMs()).toBe(5000)
+    at.nowMs = 6000
+    expect(at.sendAll(9)).toHaveLength(1)
+  })
+
   it('the answer of a call sent before it opens nothing', () => {
     const at = hand()
     at.accept(at.send())

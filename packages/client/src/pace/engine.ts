@@ -4,6 +4,7 @@ import { KnownLimits } from './known-limits.js'
 import type { Limit, Reading, Surroundings } from './limit.js'
 import type { Answer, Flight, KnownLimit, Pace } from './pace.js'
 import { patienceMs } from './patience.js'
+import { emptyForMs, refusing, type Told } from './refusing.js'
 import { RoundTrip } from './round-trip.js'
 import { type Route, Routes } from './routes.js'
 import { type Statement, statements } from './statements.js'
@@ -29,12 +30,6 @@ export function createPace(options: PaceOptions): Pace {
 interface Open {
   readonly route: Route
   readonly limits: Limit[]
-}
-
-/** A limit with what one answer says of it. */
-interface Told {
-  readonly statement: Statement
-  readonly limit: Limit
 }
 
 class Engine implements Pace {
@@ -94,13 +89,13 @@ class Engine implements Pace {
     }))
     for (const { limit } of told) this.#adopt(limit, flight, open)
     const refused = answer.outcome === 'refused'
-    const refusing = refused ? this.#refusing(answer, told, open) : []
+    const refusers = refused ? refusing(answer, told, open.limits) : []
     for (const limit of open.limits) {
       const statement = told.find((one) => one.limit === limit)?.statement
-      limit.answered(flight, now, reading(statement, refused, refusing.includes(limit)))
+      limit.answered(flight, now, reading(statement, refused, refusers.includes(limit)))
     }
     this.#setRoute(open.route, told, refused)
-    if (refused) this.#closeGates(flight, now, answer, open, refusing, told)
+    if (refused) this.#closeGates(flight, now, answer, open, refusers, told)
     else for (const gate of [this.#gate, ...open.limits.map((limit) => limit.gate)]) gate.accepted(flight)
   }
 
@@ -161,30 +156,19 @@ class Engine implements Pace {
     }
   }
 
-  /** The limits that refused: those named, else those with nothing left, else all stated, else all that hold the route. */
-  #refusing(answer: Answer, told: readonly Told[], open: Open): readonly Limit[] {
-    const stated = told.map(({ limit }) => limit)
-    const named = (answer.violated ?? []).slice(0, 32)
-    const violated = [...stated, ...open.limits].filter((limit) => named.includes(limit.policy))
-    if (violated.length > 0) return [...new Set(violated)]
-    const empty = told.filter(({ statement }) => statement.limit?.available === 0).map(({ limit }) => limit)
-    if (empty.length > 0) return empty
-    return stated.length > 0 ? stated : open.limits
-  }
-
   #closeGates(
     flight: Flight,
     now: number,
     answer: Answer,
     open: Open,
-    refusing: readonly Limit[],
+    refusers: readonly Limit[],
     told: readonly Told[],
   ): void {
-    if (refusing.length === 0) this.#gate.refused(flight, now, answer.retryAfterMs)
+    if (refusers.length === 0) this.#gate.refused(flight, now, answer.retryAfterMs)
     else this.#gate.lost(flight)
     for (const limit of open.limits) {
       const stated = told.find((one) => one.limit === limit)?.statement.limit
-      if (refusing.includes(limit)) limit.gate.refused(flight, now, answer.retryAfterMs ?? emptyForMs(stated))
+      if (refusers.includes(limit)) limit.gate.refused(flight, now, answer.retryAfterMs ?? emptyForMs(stated))
       else limit.gate.lost(flight)
     }
   }
@@ -205,11 +189,4 @@ function sane(cost: number): number {
 function reading(statement: Statement | undefined, refused: boolean, refusedHere: boolean): Reading {
   const limit = statement?.limit
   return limit === undefined ? { refused, refusedHere } : { limit, refused, refusedHere }
-}
-
-/** The wait that an exhausted limit states, if it states one. */
-function emptyForMs(limit: Told['statement']['limit']): number | undefined {
-  if (limit === undefined || limit.available > 0) return undefined
-  const ms = limit.effectiveWindowMs ?? (limit.effectiveWindowSeconds ?? 0) * 1000
-  return ms > 0 ? ms : undefined
 }

@@ -1,4 +1,5 @@
 import type { Flight } from './pace.js'
+import { patienceMs } from './patience.js'
 
 /** How a gate behaves; the same for all gates of a partition. */
 export interface GateOptions {
@@ -28,20 +29,23 @@ export class Gate {
   #closedAtMs: number = Number.NEGATIVE_INFINITY
   #halfOpen = false
   #refusals = 0
+  #probedAtMs: number = Number.NEGATIVE_INFINITY
   readonly #probes = new Set<Flight>()
 
   constructor(options: GateOptions) {
     this.#options = options
   }
 
-  /** When a call may pass; Infinity while another call is finding out. */
+  /** When a call may pass: after the wait, and while another call is finding out, only when that takes too long. */
   nextMs(nowMs: number): number {
     if (nowMs < this.#untilMs) return this.#untilMs
-    return this.#halfOpen && this.#probes.size > 0 ? Number.POSITIVE_INFINITY : nowMs
+    return this.#halfOpen && this.#probes.size > 0 ? Math.max(nowMs, this.#probedAtMs + patienceMs) : nowMs
   }
 
   sent(flight: Flight): void {
-    if (this.#halfOpen) this.#probes.add(flight)
+    if (!this.#halfOpen) return
+    this.#probes.add(flight)
+    this.#probedAtMs = flight.sentAtMs
   }
 
   /** The call came to nothing: no answer arrived. */

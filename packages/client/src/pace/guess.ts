@@ -1,4 +1,4 @@
-import type { OwnCall } from './own-calls.js'
+import type { OwnCall } from './own-call.js'
 import type { Quota } from './quota.js'
 import { type Evidence, type Mode, Votes } from './votes.js'
 

@@ -1,7 +1,10 @@
 import type { ServiceLimit } from '@ratepact/contract'
+import { evidenceOf, ownExplain } from './evidence.js'
 import { Guess } from './guess.js'
+import { lateMs } from './landing.js'
 import { bounds, type Debit, Level, needed } from './level.js'
-import { type OwnCall, OwnCalls } from './own-calls.js'
+import type { OwnCall } from './own-call.js'
+import { OwnCalls } from './own-calls.js'
 import { type Quota, unstated } from './quota.js'
 import type { RoundTrip } from './round-trip.js'
 import { type Evidence, givenBackEarly } from './votes.js'
@@ -11,8 +14,6 @@ const never = Number.POSITIVE_INFINITY
 const tiny = 1e-6
 /** `r` is rounded down: almost a whole unit more may be there. */
 const unstatedPart = 0.999
-/** How long an overdue answer makes a client careful. */
-const pileUpMs = 2000
 
 /** A call under this limit, as it was booked. */
 export interface Booking {
@@ -70,7 +71,12 @@ export class Model {
   /** Brings everything up to now. `idle`: no own call is in flight. */
   advance(nowMs: number, idle: boolean): void {
     if (this.#isBucket) {
-      this.#level.refill(nowMs, this.quota.units, this.quota.ratePerMs, this.#lateMs(nowMs))
+      this.#level.refill(
+        nowMs,
+        this.quota.units,
+        this.quota.ratePerMs,
+        lateMs(this.quota, this.#roundTrip, nowMs - this.#level.oldestMs),
+      )
       return
     }
     this.#level.pass(nowMs)
@@ -154,9 +160,10 @@ export class Model {
     const newest = this.#newest
     if (newest === undefined) this.#meet(call, nowMs, available)
     else if (atMs < newest.atMs - 2 * jitterMs) return 0
-    const evidence = this.#evidence(call, nowMs, available, limit.effectiveWindowSeconds)
+    const around = { own: this.#own, roundTrip: this.#roundTrip, quota: this.quota, nowMs }
+    const evidence = evidenceOf(call, limit, this.#newest, this.#edge.endMs, around)
     call.available = available
-    this.#guess.weigh(call, evidence, this.quota, refusedHere, refusedHere && this.#explained(evidence))
+    this.#guess.weigh(call, evidence, this.quota, refusedHere, refusedHere && ownExplain(evidence, around))
     this.#edge.told()
     if (!this.#isBucket && givenBackEarly(evidence, this.quota)) this.#startAfresh(evidence)
     const foreign = this.#correct(call, nowMs, available)
@@ -183,48 +190,9 @@ export class Model {
     return this.#guess.mode === 'bucket'
   }
 
-  /**
-   * How late a call may land on a bucket: as the network may hide; at most half of what the bucket needs to fill,
-   * lest a small fast one hardly be used. When an answer takes longer than any of late, calls may be piling up on a
-   * busy server, to be counted all at once: then as late as the oldest, for a while.
-   */
-  #lateMs(nowMs: number): number {
-    const { units, ratePerMs } = this.quota
-    const halfFull = units / ratePerMs / 2
-    const usual = Math.min(2 * this.#roundTrip.jitterMs, halfFull)
-    const oldest = nowMs - this.#level.oldestMs
-    if (oldest <= this.#roundTrip.mostMs) return usual
-    return Math.max(usual, Math.min(oldest, units < 4 ? halfFull : pileUpMs))
-  }
-
   #meet(call: OwnCall, nowMs: number, available: number): void {
     this.#edge.begin(nowMs)
     this.#level.units = available - this.#own.sentBetween(Number.NEGATIVE_INFINITY, never, call)
-  }
-
-  #evidence(call: OwnCall, nowMs: number, available: number, seconds: number | undefined): Evidence {
-    const { leastMs, jitterMs } = this.#roundTrip
-    const early = call.atMs - 2 * jitterMs
-    const previous = this.#newest
-    return {
-      atMs: call.atMs,
-      available,
-      ...(seconds === undefined ? {} : { effectiveWindowSeconds: seconds }),
-      taken: call.units,
-      ...(previous === undefined ? {} : { previous }),
-      sentBetween: previous === undefined ? 0 : this.#own.sentBetween(previous.atMs, early, call),
-      outstanding: this.#own.outstanding(nowMs - leastMs - this.quota.windowMs, early),
-      maybe: this.#own.sentBetween(early, call.atMs + 2 * jitterMs, call),
-      endMs: this.#edge.endMs,
-      jitterMs,
-    }
-  }
-
-  /** Own calls account for all that is used. */
-  #explained(evidence: Evidence): boolean {
-    const { atMs, jitterMs } = evidence
-    const mine = this.#own.used(atMs - this.quota.windowMs, atMs + 2 * jitterMs)
-    return this.quota.units - evidence.available - mine < 1
   }
 
   /** What came back early came back with its whole window: own calls of before return no more. */
