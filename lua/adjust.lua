@@ -3,7 +3,8 @@
 
   KEYS  one key per policy: the record of a partition, or a log
   ARGV  per policy: id, kind, three numbers, a fourth (see includes), the mark of the charge (the window in which, or
-        the instant at which it was made), what to add (negative: to give back), the most that may be in use after it
+        the instant at which it was made), what to add (negative: to give back), the most that may be in use after it,
+        of a bucket the ticks in use when the charge had been made (what has flowed back since cannot be given back)
   Returns the time in microseconds, then 1 for each policy that was changed, else 0
 ]]
 --- @include "includes/now"
@@ -20,10 +21,15 @@ local function within(value, most)
   return value < 0 and 0 or value > most and most or value
 end
 
--- Changes a call in a log; of the calls of one instant, as many as it takes. Returns whether anything was changed.
+-- A charge is looked for among so many calls that came after it; beyond that it stays, so that nobody waits.
+local FARTHEST = 1000
+
+-- Changes calls of one instant in a log, as many as it takes. Returns 1 if anything was changed, else 0.
 local function adjust_log(key, mark, add, most, policy)
-  local length = log_length(key)
-  local left, shift = add, 0
+  if mark + ARGV[policy + 2] <= now then
+    return 0
+  end
+  local length, left, shift = log_length(key), add, 0
   if add > 0 then
     local used = log_used(key, now, 0, policy)
     left = within(used + add, most) - used
@@ -31,7 +37,7 @@ local function adjust_log(key, mark, add, most, policy)
   local index = log_first(key, 0, length, function(made)
     return made >= mark
   end)
-  if index == length or mark + ARGV[policy + 2] <= now then
+  if length - index > FARTHEST then
     return 0
   end
   for i = index, length - 1 do
@@ -55,6 +61,10 @@ local function adjusted(record, at, mark, add, most, policy)
   local id, kind = ARGV[policy] + 0, ARGV[policy + 1]
   if kind == 'bucket' then
     local level = at and bucket_level(record, at, now, policy) or 0
+    if add < 0 then
+      local flowed = now > mark and (now - mark) * ARGV[policy + 3] or 0
+      add = -within(-add, within(ARGV[policy + 9] - flowed, most))
+    end
     local after = within(level + add, most)
     return after ~= level and bucket_entry(id, now, after, policy) or nil
   elseif kind == 'window' then
@@ -74,10 +84,13 @@ local function adjusted(record, at, mark, add, most, policy)
 end
 
 for i = 1, #KEYS do
-  local policy = (i - 1) * 9 + 1
+  local policy = (i - 1) * 10 + 1
   local mark, add, most = ARGV[policy + 6] + 0, ARGV[policy + 7] + 0, ARGV[policy + 8] + 0
   if ARGV[policy + 1] == 'log' then
-    reply[i + 1] = adjust_log(KEYS[i], mark, add, most, policy)
+    local _, changed = with_log(KEYS[i], function()
+      return adjust_log(KEYS[i], mark, add, most, policy)
+    end)
+    reply[i + 1] = changed
   else
     local record = read_record(KEYS[i])
     local at = find_entry(record, ARGV[policy] + 0)

@@ -50,8 +50,10 @@ local function look(key, record, damaged, policy, need)
   local fits
   if kind == 'log' then
     local used, first_at, fits_at, again_at, first, total
-    unbelievable = log_settle(key, now)
-    used, first_at, fits_at, again_at, first, total = log_used(key, now, need, policy)
+    unbelievable, used, first_at, fits_at, again_at, first, total = with_log(key, function()
+      log_settle(key, now, policy)
+      return log_used(key, now, need, policy)
+    end)
     notes[asked] = { first, total }
     tell(used, first_at, fits_at, again_at)
     fits = used + need <= most
@@ -70,13 +72,17 @@ local function look(key, record, damaged, policy, need)
       reply[#reply + 1] = level
       fits = level + need <= most and (need == 0 or level <= ARGV[policy + 5] + 0)
     elseif kind == 'window' then
-      local used, ends
-      used, ends, old = window_used(record, at, now, policy)
+      local used, ends, wrong
+      used, ends, old, wrong = window_used(record, at, now, policy)
+      unbelievable = unbelievable or wrong
       tell(used, ends)
       fits = used + need <= most
     else
-      local current, previous, start, estimate
-      current, previous, start, estimate, old = counter_used(record, at, now, policy)
+      local current, previous, start, estimate, ends, wrong
+      current, previous, start, estimate, ends, wrong = counter_used(record, at, now, policy)
+      old = ends ~= nil
+      notes[asked] = ends
+      unbelievable = unbelievable or wrong
       tell(current, previous, start, estimate)
       fits = estimate + need <= most
     end
@@ -88,15 +94,18 @@ local function look(key, record, damaged, policy, need)
   return fits
 end
 
--- The entry of a policy in a record, with what was taken. `word` is where its reading begins.
-local function entry_with(policy, word, taken)
+-- The entry of the nth policy asked, with what was taken.
+local function entry_with(policy, nth, taken)
+  local word = begins[nth]
   local id, kind = ARGV[policy] + 0, ARGV[policy + 1]
   if kind == 'bucket' then
     return bucket_entry(id, now, reply[word] + taken, policy)
   elseif kind == 'window' then
     return window_entry(id, reply[word] + taken, reply[word + 1], policy)
   end
-  return counter_entry(id, reply[word] + taken, reply[word + 1], reply[word + 2], policy)
+  -- What is only handed on counts for no longer than it had.
+  local ends = taken == 0 and notes[nth] or nil
+  return counter_entry(id, reply[word] + taken, reply[word + 1], reply[word + 2], policy, ends)
 end
 
 -- Reads the policies under one key. Returns its record, whether all needs fit, the next argument.
@@ -133,7 +142,7 @@ local function write_at(key, record, arg, nth, takes, lease)
         lease_add(key, now, lease, taken, policy)
       end
     elseif taken > 0 or dated[nth] then
-      local entry = entry_with(policy, begins[nth], taken)
+      local entry = entry_with(policy, nth, taken)
       local at = find_entry(record, ARGV[policy] + 0)
       record = at and record:sub(1, at - 1) .. entry .. record:sub(at + ENTRY) or record .. entry
       changed = true

@@ -10,15 +10,24 @@ export interface TestProxy {
   written(): Promise<void>
   /** Cuts every connection. */
   cut(): void
+  /** Lets nothing more through on the connections that there are; later ones work. */
+  mute(): void
+  /** Connections from now on lead to another port; those that there are stay. */
+  target(port: number): void
+  /** Holds everything from the server for so long. */
+  delay(ms: number): void
   stop(): Promise<void>
 }
 
 export async function startProxy(target: number): Promise<TestProxy> {
   let fate: 'pass' | 'hold' | 'cut' = 'pass'
+  let port = target
+  let delayMs = 0
+  const muted = new WeakSet<Socket>()
   const sockets = new Set<Socket>()
   let waiting: (() => void)[] = []
   const server = createServer((client) => {
-    const upstream = connect(target, '127.0.0.1')
+    const upstream = connect(port, '127.0.0.1')
     for (const socket of [client, upstream]) {
       sockets.add(socket)
       socket.on('error', () => {})
@@ -29,11 +38,14 @@ export async function startProxy(target: number): Promise<TestProxy> {
       })
     }
     client.on('data', (bytes) => {
+      if (muted.has(client)) return
       upstream.write(bytes)
       for (const tell of waiting.splice(0)) tell()
     })
     upstream.on('data', (bytes) => {
-      if (fate === 'pass') client.write(bytes)
+      if (muted.has(upstream)) return
+      if (fate === 'pass' && delayMs > 0) setTimeout(() => client.write(bytes), delayMs)
+      else if (fate === 'pass') client.write(bytes)
       if (fate === 'cut') client.destroy()
     })
   })
@@ -52,6 +64,15 @@ export async function startProxy(target: number): Promise<TestProxy> {
       }),
     cut: () => {
       for (const socket of sockets) socket.destroy()
+    },
+    mute: () => {
+      for (const socket of sockets) muted.add(socket)
+    },
+    target: (next) => {
+      port = next
+    },
+    delay: (ms) => {
+      delayMs = ms
     },
     async stop() {
       for (const socket of sockets) socket.destroy()

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { connect, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
 import { Redis } from 'ioredis'
 import { Redis as Redis6 } from 'ioredis6'
 
@@ -52,7 +53,8 @@ export async function startRedis({ port: wanted, config = [] }: TestRedisOptions
 }
 
 async function launch(port: number, config: readonly string[]): Promise<ChildProcess> {
-  const quiet = ['--save', '', '--appendonly', 'no', '--loglevel', 'warning']
+  // A server that becomes a replica is sent a file; it is written nowhere near the sources.
+  const quiet = ['--save', '', '--appendonly', 'no', '--loglevel', 'warning', '--dir', tmpdir()]
   const server = spawn('redis-server', ['--port', String(port), '--bind', '127.0.0.1', ...quiet, ...config], {
     stdio: 'ignore',
   })

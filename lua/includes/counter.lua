@@ -1,27 +1,35 @@
 -- Sliding window counters. A policy's numbers: length in microseconds, unused, quota.
 
 -- Units of this window and of the one before; start of this window; the estimate: what is left of the window before
--- counts as used; whether the entry should be written again.
+-- counts as used; the end of the entry if it should be written again; whether it could not be believed. Counts kept
+-- under another length, or before the clock was set back, are handed on to the window that is now, for no longer than
+-- they had counted anyway. No count is above twice the quota.
 local function counter_used(record, at, now, policy)
-  local length = ARGV[policy + 2] + 0
+  local length, quota = ARGV[policy + 2] + 0, ARGV[policy + 4] + 0
   local start = now - now % length
   if not at then
-    return 0, 0, start, 0, false
+    return 0, 0, start, 0, nil, false
   end
   local _, until_us, since, current, previous = struct.unpack(FORMAT, record, at)
   if until_us <= now then
-    return 0, 0, start, 0, false
+    return 0, 0, start, 0, nil, false
   end
-  local dated = since > now or since % length ~= 0 or until_us - since ~= 2 * length
-  if dated then
+  if until_us <= since then
+    return 0, 0, start, 0, nil, true
+  end
+  current = current > 2 * quota and 2 * quota or current
+  previous = previous > 2 * quota and 2 * quota or previous
+  local dated = nil
+  if since > now or since % length ~= 0 or until_us - since ~= 2 * length then
+    dated = until_us < start + 2 * length and until_us or start + 2 * length
     previous = 0
   elseif since ~= start then
     current, previous = 0, current
   end
   local estimate = math.ceil(previous * (length - (now - start)) / length) + current
-  return current, previous, start, estimate, dated
+  return current, previous, start, estimate, dated, false
 end
 
-local function counter_entry(id, current, previous, start, policy)
-  return struct.pack(FORMAT, id, start + 2 * ARGV[policy + 2], start, current, previous)
+local function counter_entry(id, current, previous, start, policy, ends)
+  return struct.pack(FORMAT, id, ends or start + 2 * ARGV[policy + 2], start, current, previous)
 end

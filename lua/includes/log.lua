@@ -3,26 +3,25 @@
 -- is a difference. A policy's numbers: length in microseconds, unused, quota.
 local CALL = '>I7I7I7'
 local CALL_SIZE = 21
+local DAMAGED = 'no call of a log'
 
 local function log_call(key, index)
-  return struct.unpack(CALL, redis.call('LINDEX', key, index))
+  local call = redis.call('LINDEX', key, index)
+  if not call or #call ~= CALL_SIZE then
+    error(DAMAGED)
+  end
+  return struct.unpack(CALL, call)
 end
 
--- How many calls a log holds, and whether something else stood under its key (which is then gone).
 local function log_length(key)
   local length = redis.pcall('LLEN', key)
   if type(length) == 'table' then
     if not length.err:find('WRONGTYPE', 1, true) then
       redis.call('LLEN', key)
     end
-    redis.call('DEL', key)
-    return 0, true
+    error(DAMAGED)
   end
-  if length > 0 and #redis.call('LINDEX', key, -1) ~= CALL_SIZE then
-    redis.call('DEL', key)
-    return 0, true
-  end
-  return length, false
+  return length
 end
 
 -- The first of calls `from`.. for which a test holds (it holds for all after), or the number of calls.
@@ -39,18 +38,24 @@ local function log_first(key, from, length, test)
   return low
 end
 
--- Calls from the future (the clock was set back) count as made now. Returns whether something else than a log stood
--- under the key.
-local function log_settle(key, now)
-  local length, damaged = log_length(key)
-  for index = length - 1, 0, -1 do
-    local made, units, before = log_call(key, index)
-    if made <= now then
-      break
-    end
-    redis.call('LSET', key, index, struct.pack(CALL, now, units, before))
+-- Calls from the future (the clock was set back) count as one made now.
+local function log_settle(key, now, policy)
+  local length = log_length(key)
+  if length == 0 or log_call(key, -1) <= now then
+    return
   end
-  return damaged
+  local index = log_first(key, 0, length, function(made)
+    return made > now
+  end)
+  local _, _, base = log_call(key, index)
+  local _, last, before = log_call(key, -1)
+  if index == 0 then
+    redis.call('DEL', key)
+  else
+    redis.call('LTRIM', key, 0, index - 1)
+  end
+  redis.call('RPUSH', key, struct.pack(CALL, now, before + last - base, base))
+  redis.call('PEXPIRE', key, math.ceil(ARGV[policy + 2] / 1000))
 end
 
 -- Units used; when the first of them comes back; when `cost` fits; when it would fit again had it been taken; the
@@ -78,6 +83,20 @@ local function log_used(key, now, cost, policy)
   local fits_at = over > 0 and back_at(over) or now
   local again_at = again <= 0 and now or again <= used and back_at(again) or now + window
   return used, made + window, fits_at, again_at, first, before + last
+end
+
+-- Runs a function over a log; what stands there and is no log is forgotten, and the function run once more. The first
+-- result says whether that was so.
+local function with_log(key, run)
+  local done, a, b, c, d, e, f = pcall(run)
+  if done then
+    return false, a, b, c, d, e, f
+  end
+  if type(a) ~= 'string' or not a:find(DAMAGED, 1, true) then
+    error(a)
+  end
+  redis.call('DEL', key)
+  return true, run()
 end
 
 local function log_add(key, now, cost, first, total, policy)

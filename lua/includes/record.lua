@@ -3,6 +3,8 @@
 -- level in ticks (7), ticks per unit when it was written (7). Instants are microseconds.
 local ENTRY = 34
 local FORMAT = '>I6I7I7I7I7'
+-- Far more policies than a limiter has; a longer record is none of ours.
+local MOST_ENTRIES = 256
 
 -- The record under a key, '' where there is none. A value of another type or length is no record: the second
 -- result says so. Any other error is the server's and is raised.
@@ -17,7 +19,7 @@ local function read_record(key)
     end
     return '', true
   end
-  if #value % ENTRY ~= 0 then
+  if #value % ENTRY ~= 0 or #value > MOST_ENTRIES * ENTRY then
     return '', true
   end
   return value, false

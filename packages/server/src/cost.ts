@@ -14,7 +14,7 @@ export function costOf(cost: Cost | undefined, policy: Policy): number {
   const usual = policy.unit === 'requests' || policy.algorithm === 'concurrency' ? 1 : 0
   if (cost === undefined) return usual
   if (typeof cost === 'number') return policy.unit === 'requests' ? cost : usual
-  return cost[policy.name] ?? usual
+  return Object.hasOwn(cost, policy.name) ? (cost[policy.name] ?? usual) : usual
 }
 
 export function expectCost(cost: unknown, policies: readonly Policy[]): void {

@@ -1,4 +1,4 @@
-import { type Cost, costOf, expectCost } from './cost.js'
+import { type Cost, expectCost } from './cost.js'
 import type { Decision } from './decision.js'
 import { show } from './expect.js'
 import type { Policy } from './policy.js'
@@ -49,6 +49,7 @@ export function createEffects<Name extends string>(
     return changes.length > 0 && (await carryOut({ kind: 'adjust', changes }))
   }
 
+  /** Places are given back with the decision, whatever part of it was counted. */
   async function giveBackPlaces(receipt: Receipt): Promise<boolean> {
     const charges = heldBy(receipt)
     return charges.length > 0 && (await carryOut({ kind: 'release', charges, lease: receipt.lease }))
@@ -64,10 +65,9 @@ export function createEffects<Name extends string>(
       if (receipt === undefined) return false
       const left = receipt.charges.map(({ policy }, i) => {
         const now = receipt.left[i] ?? 0
-        return units === undefined ? 0 : Math.max(0, now - costOf(units, policy))
+        return units === undefined ? 0 : Math.max(0, now - namedUnits(units, policy, 0))
       })
-      if (left.every((cost, i) => cost === 0 || receipt.charges[i]?.policy.algorithm === 'concurrency'))
-        receipt.closed = true
+      if (left.every((cost) => cost === 0)) receipt.closed = true
       const given = await bringTo(receipt, left)
       return (receipt.closed && (await giveBackPlaces(receipt))) || given
     },
@@ -79,7 +79,7 @@ export function createEffects<Name extends string>(
       receipt.closed = true
       const settled = await bringTo(
         receipt,
-        receipt.charges.map(({ policy }) => costOf(actualCost, policy)),
+        receipt.charges.map(({ policy }, i) => namedUnits(actualCost, policy, receipt.left[i] ?? 0)),
       )
       return (await giveBackPlaces(receipt)) || settled
     },
@@ -96,4 +96,10 @@ export function createEffects<Name extends string>(
       return charges.length > 0 && carryOut({ kind: 'renew', charges, lease: receipt.lease })
     },
   }
+}
+
+/** The units that are said of a policy: by name, or as a number that is meant for all that count requests. */
+function namedUnits(units: Cost, policy: Policy, otherwise: number): number {
+  if (typeof units === 'number') return policy.unit === 'requests' ? units : otherwise
+  return Object.hasOwn(units, policy.name) ? (units[policy.name] ?? otherwise) : otherwise
 }

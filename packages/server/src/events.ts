@@ -21,14 +21,15 @@ export type LimiterEvent =
   /** A full memory store forgot a bucket. */
   | { readonly type: 'evicted'; readonly policy: string; readonly owner: BucketOwner }
 
-/** Calls a listener so that its own fault harms nobody: a throw is passed over. */
-export function emitTo(listener: ((event: LimiterEvent) => void) | undefined): (event: LimiterEvent) => void {
+/** Calls a listener so that its own fault harms nobody: what it throws, now or later, is passed over. */
+export function emitTo(
+  listener: ((event: LimiterEvent) => unknown) | undefined,
+): (event: LimiterEvent) => void {
   if (listener === undefined) return () => {}
   return (event) => {
     try {
-      listener(event)
-    } catch {
       // A listener watches; it must not be able to stop what it watches.
-    }
+      Promise.resolve(listener(event)).catch(() => {})
+    } catch {}
   }
 }

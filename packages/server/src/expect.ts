@@ -41,3 +41,10 @@ export function expectOneOf(option: string, value: unknown, allowed: readonly un
   if (!allowed.includes(value))
     throw new TypeError(expected(option, `one of ${allowed.map(show).join(', ')}`, value))
 }
+
+/** A source of time: `now()` gives a number. */
+export function expectNow(option: string, clock: unknown): void {
+  const { now } = (typeof clock === 'object' && clock !== null ? clock : {}) as { now?: unknown }
+  if (typeof now !== 'function' || !Number.isFinite(now.call(clock)))
+    throw new TypeError(expected(option, 'a clock whose now() gives a number', clock))
+}

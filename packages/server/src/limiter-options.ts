@@ -1,6 +1,14 @@
 import { type Clock, systemClock } from '@ratepact/contract'
 import type { LimiterEvent } from './events.js'
-import { expected, expectFunction, expectObject, expectOneOf, expectOnly } from './expect.js'
+import {
+  expected,
+  expectFunction,
+  expectInteger,
+  expectNow,
+  expectObject,
+  expectOneOf,
+  expectOnly,
+} from './expect.js'
 import { memoryStore } from './memory/store.js'
 import { type Plans, type Rules, rulesFrom } from './plans.js'
 import type { Policy } from './policy.js'
@@ -97,6 +105,7 @@ export function settingsFrom(options: LimiterOptions | PlannedLimiterOptions): S
   expectSeconds('denyCacheMaxSeconds', denyCacheMaxSeconds, 0, 3600)
   expectSeconds('idSeconds', idSeconds, 1, 86_400)
   if (onEvent !== undefined) expectFunction('onEvent', onEvent)
+  expectClock(clock)
   const idMs = Math.round(idSeconds * 1000)
   return { rules, store, onStoreFailure, blocks, denyCache, denyCacheMaxSeconds, idMs, onEvent, clock }
 }
@@ -106,10 +115,19 @@ export function expectSeconds(option: string, value: unknown, least: number, mos
     throw new RangeError(expected(option, `a number of seconds from ${least} to ${most}`, value))
 }
 
+function expectClock(clock: Clock): void {
+  expectNow('clock', clock)
+  expectFunction('clock.setTimeout', clock.setTimeout)
+  expectFunction('clock.clearTimeout', clock.clearTimeout)
+}
+
 function expectStore(store: unknown): asserts store is Store {
-  const { run, close } = (typeof store === 'object' && store !== null ? store : {}) as Partial<Store>
+  const { run, close, timeoutMs } = (
+    typeof store === 'object' && store !== null ? store : {}
+  ) as Partial<Store>
   if (typeof run !== 'function' || typeof close !== 'function')
     throw new TypeError(
       expected('store', 'a store such as memoryStore() or redisStore(client), with run and close', store),
     )
+  if (timeoutMs !== undefined) expectInteger('timeoutMs of the store', timeoutMs, 1, 60_000)
 }

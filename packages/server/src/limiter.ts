@@ -55,14 +55,14 @@ export interface Limiter<
   /** Ends a block. @returns whether there was one */
   unblock(partition: string | { readonly [K in Kind]?: string }): Promise<boolean>
   /**
-   * Gives back what an admission charged, where it still counts; all of it, or `units` of it. Once all is given back
-   * the decision is closed.
+   * Gives back what an admission charged, where it still counts; all of it, or `units` of the policies named. Once all
+   * is given back the decision is closed. A sliding log looks back over its last 1 000 calls.
    * @returns whether anything was given back; false too when the store cannot be asked or the decision is closed
    * @throws TypeError when the decision is not one of this limiter
    */
   refund(decision: Decision<Name>, units?: Cost<Name>): Promise<boolean>
   /**
-   * Puts the real cost of a call in place of the one charged, and closes the decision. What is dearer than the units
+   * Puts the real cost of a call in place of the one charged, for the policies named, and closes the decision. What is dearer than the units
    * that are left runs up a debt, of at most one quota.
    * @returns as `refund`
    */
@@ -71,7 +71,7 @@ export interface Limiter<
   release(decision: Decision<Name>): Promise<boolean>
   /** Makes the lease of the places that a call took last anew. @returns false when it has ended, else as `refund` */
   renew(decision: Decision<Name>): Promise<boolean>
-  /** Ends the limiter and closes its store. Calls after it are refused with a TypeError. */
+  /** Ends the limiter and closes its store: consume, peek, reset and block are refused with a TypeError after it. */
   close(): Promise<void>
 }
 

@@ -1,12 +1,11 @@
 import type { Reading } from './algorithm/meter.js'
-import type { Policy } from './policy.js'
 import type { Change, Charge } from './store.js'
 
 /** What an admission charged, kept so that it can be given back: once, and only as much. */
 export interface Receipt {
   readonly charges: readonly Charge[]
-  /** Where each charge was made. */
-  readonly marks: readonly number[]
+  /** Where each charge was made, and how full it made a bucket. */
+  readonly marks: readonly { readonly mark: number; readonly top: number }[]
   readonly lease: string
   /** Units of each charge that have not been given back. */
   left: number[]
@@ -21,18 +20,24 @@ export function receiptOf(
 ): Receipt {
   return {
     charges,
-    marks: charges.map(({ policy }, i) => markOf(policy, readings[i] ?? [], nowUs)),
+    marks: charges.map((charge, i) => markOf(charge, readings[i] ?? [], nowUs)),
     lease,
     left: charges.map(({ cost }) => cost),
     closed: false,
   }
 }
 
-/** Where a charge was made, so that it is not taken out of another window. */
-function markOf({ algorithm }: Policy, reading: Reading, nowUs: number): number {
-  if (algorithm === 'fixed-window') return reading[1] ?? 0
-  if (algorithm === 'sliding-window-counter') return reading[2] ?? 0
-  return algorithm === 'sliding-window-log' ? nowUs : 0
+/** Where a charge was made, so that it is not taken out of another window, or out of a bucket that is full again. */
+function markOf(
+  { policy, cost }: Charge,
+  reading: Reading,
+  nowUs: number,
+): { readonly mark: number; readonly top: number } {
+  const { algorithm } = policy
+  if (algorithm === 'fixed-window') return { mark: reading[1] ?? 0, top: 0 }
+  if (algorithm === 'sliding-window-counter') return { mark: reading[2] ?? 0, top: 0 }
+  const top = 'ticks' in policy ? (reading[0] ?? 0) + cost * policy.ticks.unit : 0
+  return { mark: nowUs, top }
 }
 
 /** Changes that bring the charges of a receipt to other costs; of policies whose charge stays, none. */
@@ -40,8 +45,9 @@ export function changesTo(receipt: Receipt, costs: readonly number[]): Change[] 
   const changes: Change[] = []
   for (const [i, { policy, owner }] of receipt.charges.entries()) {
     const units = (costs[i] ?? 0) - (receipt.left[i] ?? 0)
-    if (units !== 0 && policy.algorithm !== 'concurrency')
-      changes.push({ policy, owner, units, mark: receipt.marks[i] ?? 0 })
+    const where = receipt.marks[i]
+    if (units !== 0 && where !== undefined && policy.algorithm !== 'concurrency')
+      changes.push({ policy, owner, units, ...where })
   }
   return changes
 }

@@ -22,8 +22,10 @@ export interface Change {
   readonly owner: BucketOwner
   /** Units to take more; negative: to give back. */
   readonly units: number
-  /** Where the charge was made: the end or start of its window, the instant of the call (µs); 0 for a bucket. */
+  /** Where the charge was made: the end or start of its window, the instant of the call (µs). */
   readonly mark: number
+  /** Of a bucket: ticks in use when the charge had been made. What has flowed back since cannot be given back. */
+  readonly top: number
 }
 
 /** An id under which an admission is remembered: the same call, sent again, is not charged again. */

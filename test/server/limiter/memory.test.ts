@@ -1,4 +1,4 @@
-import { createLimiter, type LimiterEvent, memoryStore, tokenBucket } from '@ratepact/server'
+import { concurrency, createLimiter, type LimiterEvent, memoryStore, tokenBucket } from '@ratepact/server'
 import { describe, expect, it } from 'vitest'
 
 const burst = tokenBucket({ name: 'burst', capacity: 10, refillPerSecond: 1 })
@@ -69,4 +69,27 @@ it.each([
   [null, 'Expected the options of memoryStore to be an object, got null'],
 ])('a memory store refuses %j', (options, message) => {
   expect(() => memoryStore(options as never)).toThrow(message)
+})
+
+it('two limiters on one memory store each hear of evictions, and the end of one leaves the other its counts', async () => {
+  const store = memoryStore({ maxBuckets: 1 })
+  const heard: string[] = []
+  const make = (name: string) => createLimiter({ policies: [burst], store, onEvent: () => heard.push(name) })
+  const [one, other] = [make('one'), make('other')]
+  await one.consume('a', { cost: 10 })
+  await one.consume('b', { cost: 10 })
+  expect(heard).toEqual(['one', 'other'])
+  await other.close()
+  expect((await one.consume('b')).outcome).toBe('refused')
+})
+
+it('a memory store full of places that are held refuses to grow, and stays quick about it', async () => {
+  const limiter = createLimiter({
+    policies: [concurrency({ name: 'running', limit: 1, leaseSeconds: 60 })],
+    store: memoryStore({ maxBuckets: 100 }),
+    onStoreFailure: 'closed',
+  })
+  for (let i = 0; i < 100; i += 1) expect((await limiter.consume(`client-${i}`)).outcome).toBe('admitted')
+  for (let i = 100; i < 200; i += 1)
+    expect((await limiter.consume(`client-${i}`)).outcome).toBe('unavailable')
 })

@@ -189,3 +189,73 @@ it.each<[string, () => never[] | Promise<never>]>([
     'unavailable',
   )
 })
+
+it.each<[string, unknown]>([
+  ['nothing that can be shown', Object.create(null)],
+  [
+    'something that throws when it is shown',
+    {
+      toString() {
+        throw new Error('toString')
+      },
+    },
+  ],
+])('a store that rejects with %s is a store that failed', async (_, reason) => {
+  const store = { name: 'own', run: () => Promise.reject(reason), close: async () => {} }
+  const failing = createLimiter({ policies: [tokenBucket(options)], store, onStoreFailure: 'closed' })
+  expect((await failing.consume('a')).outcome).toBe('unavailable')
+})
+
+it.each([
+  [[null]],
+  [[{}]],
+  [[{ admitted: true }]],
+  [[{ admitted: true, nowUs: 1, blockedUs: 0, readings: [[Number.NaN]], healed: [] }]],
+])('a store that answers %j is a store that failed', async (replies) => {
+  const store = { name: 'own', run: () => replies as never, close: async () => {} }
+  const failing = createLimiter({ policies: [tokenBucket(options)], store, onStoreFailure: 'closed' })
+  expect((await failing.consume('a')).outcome).toBe('unavailable')
+})
+
+it.each([
+  [
+    () => createLimiter({ policies: [tokenBucket(options)], clock: {} as never }),
+    'Expected clock to be a clock whose now() gives a number',
+  ],
+  [
+    () => createLimiter({ policies: [tokenBucket(options)], clock: { now: () => 1 } as never }),
+    'Expected clock.setTimeout to be a function',
+  ],
+  [() => memoryStore({ clock: {} as never }), 'Expected clock to be a clock whose now() gives a number'],
+  [
+    () => memoryStore({ clock: { now: () => Number.NaN } }),
+    'Expected clock to be a clock whose now() gives a number',
+  ],
+  [() => memoryStore({ random: 4 as never }), 'Expected random to be a function, got 4'],
+  [
+    () =>
+      createLimiter({ policies: [tokenBucket(options)], store: { ...memoryStore(), timeoutMs: 2 ** 40 } }),
+    'Expected timeoutMs of the store to be a whole number from 1 to 60000',
+  ],
+])('what time is told by is checked when it is given (case %#)', (build, message) => {
+  expect(build).toThrow(message)
+})
+
+it('a policy may have any name that the rule allows', async () => {
+  const own = createLimiter({
+    policies: [tokenBucket({ ...options, name: 'constructor' }), tokenBucket({ ...options, name: 'b' })],
+  })
+  expect(await own.consume('a', { cost: { b: 1 } as never })).toMatchObject({
+    limits: [{ available: 9 }, { available: 9 }],
+  })
+})
+
+it('a listener that rejects harms nobody', async () => {
+  const store = { name: 'broken', run: () => Promise.reject(new Error('gone')), close: async () => {} }
+  const onEvent = (async () => {
+    throw new Error('listener')
+  }) as () => void
+  expect(
+    (await createLimiter({ policies: [tokenBucket(options)], store, onEvent }).consume('a')).outcome,
+  ).toBe('unchecked')
+})

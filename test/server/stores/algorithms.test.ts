@@ -163,6 +163,17 @@ const tables: Record<string, { policies: readonly Policy[]; rows: readonly Row[]
       [0, 'peek 5', 'admitted 5/5000ms/5s'],
     ],
   },
+  'what has flowed back by itself is not refunded a second time': {
+    policies: [tokenBucket({ name: 'burst', capacity: 10, refillPerSecond: 10 })],
+    rows: [
+      [0, 'take a 10', 'admitted 0/1000ms/1s'],
+      [1000, 'take b 10', 'admitted 0/1000ms/1s'],
+      [1000, 'refund a', 'false'],
+      [1500, 'refund b', 'true'],
+      [1500, 'consume 10', 'admitted 0/1000ms/1s'],
+      [1500, 'consume 1', 'refused 0/100ms/1s after 0.1'],
+    ],
+  },
   'a refund fills no bucket beyond its capacity': {
     policies: [tokenBucket({ name: 'burst', capacity: 5, refillPerSecond: 1 })],
     rows: [
@@ -263,4 +274,55 @@ for (const bench of benches)
         }
         expect(got).toEqual(rows)
       })
+
+    it.each([
+      ['fixed windows', (windowSeconds: number) => fixedWindow({ name: 'w', quota: 5, windowSeconds })],
+      [
+        'sliding counters',
+        (windowSeconds: number) => slidingWindowCounter({ name: 'w', quota: 5, windowSeconds }),
+      ],
+      ['sliding logs', (windowSeconds: number) => slidingWindowLog({ name: 'w', quota: 5, windowSeconds })],
+    ])('two lengths of %s in use at once do not keep a quota used up for ever', async (_, policy) => {
+      under = bench.open()
+      const settings = { store: under.store, onStoreFailure: 'closed', denyCache: false } as const
+      limiter = createLimiter({ policies: [policy(10)], ...settings })
+      const other = createLimiter({ policies: [policy(20)], ...settings })
+      await limiter.consume('c', { cost: 5 })
+      let admitted = 0
+      for (let second = 1; second <= 120; second += 1) {
+        under.advance(1000)
+        if ((await (second % 2 === 0 ? limiter : other).consume('c', { cost: 5 })).allowed) admitted += 1
+      }
+      expect(admitted).toBeGreaterThanOrEqual(2)
+      expect(admitted).toBeLessThanOrEqual(12)
+    })
+
+    it('an effect changes the policies that it names, and ends with the places only when all is given back', async () => {
+      under = bench.open()
+      const policies = [
+        tokenBucket({ name: 'a', capacity: 10, refillPerSecond: 0.001 }),
+        tokenBucket({ name: 'b', capacity: 10, refillPerSecond: 0.001 }),
+        concurrency({ name: 'running', limit: 1, leaseSeconds: 60 }),
+      ] as const
+      const own = createLimiter({ policies, store: under.store, onStoreFailure: 'closed', denyCache: false })
+      limiter = own as unknown as Limiter
+      const left = async () => {
+        const decision = await own.peek('c')
+        return 'limits' in decision ? decision.limits.map(({ available }) => available) : []
+      }
+      const first = await own.consume('c', { cost: 5 })
+      expect(await own.refund(first, { a: 2 })).toBe(true)
+      expect(await left()).toEqual([7, 5, 0])
+      expect(await own.refund(first, 3)).toBe(true)
+      expect(await left()).toEqual([10, 8, 0])
+      expect(await own.refund(first, { b: 2 })).toBe(true)
+      expect(await left()).toEqual([10, 10, 0])
+      expect(await own.release(first)).toBe(true)
+      const second = await own.consume('c', { cost: 5 })
+      expect(await own.settle(second, { a: 4 })).toBe(true)
+      expect(await left()).toEqual([6, 5, 1])
+      const third = await own.consume('c', { cost: 0 })
+      expect(await own.refund(third, 0)).toBe(false)
+      expect(await left()).toEqual([6, 5, 0])
+    })
   })

@@ -1,10 +1,11 @@
 import type { Count } from './bucket.js'
 import type { FixedWindowPolicy } from './fixed-window.js'
 import type { Meter } from './meter.js'
+import { startOfWindow } from './window.js'
 
 /**
  * Units used in the window that is now, and its end. A window kept under another length, or before the clock was set
- * back, hands its units on to the window that is now.
+ * back, hands its units on to the window that is now. No debt is above twice the quota.
  */
 export function windowAt(
   state: Count | undefined,
@@ -13,7 +14,8 @@ export function windowAt(
 ): readonly [used: number, endUs: number] {
   const fresh = endOfWindow(nowUs, policy)
   if (state === undefined || state.untilUs <= nowUs) return [0, fresh]
-  return [state.used, isDatedWindow(state, nowUs, policy) ? Math.min(state.untilUs, fresh) : state.untilUs]
+  const used = Math.min(state.used, 2 * policy.quota)
+  return [used, isDatedWindow(state, nowUs, policy) ? Math.min(state.untilUs, fresh) : state.untilUs]
 }
 
 export function isDatedWindow(state: Count, nowUs: number, policy: FixedWindowPolicy): boolean {
@@ -27,7 +29,7 @@ export function isDatedWindow(state: Count, nowUs: number, policy: FixedWindowPo
 
 /** The end of a window that begins now, or of the one of the calendar that is now. */
 function endOfWindow(nowUs: number, { anchor, windowUs }: FixedWindowPolicy): number {
-  return anchor === 'epoch' ? nowUs - (nowUs % windowUs) + windowUs : nowUs + windowUs
+  return anchor === 'epoch' ? startOfWindow(nowUs, windowUs) + windowUs : nowUs + windowUs
 }
 
 export function windowWith(used: number, endUs: number, policy: FixedWindowPolicy): Count {

@@ -1,12 +1,13 @@
 import type { Count } from './bucket.js'
 import type { Meter } from './meter.js'
 import type { SlidingWindowCounterPolicy } from './sliding-window-counter.js'
+import { startOfWindow } from './window.js'
 
 type Counts = readonly [current: number, previous: number, startUs: number]
 
 /**
  * The counts of the window that is now and of the one before. Counts kept under another window length, or before the
- * clock was set back, are handed on to the window that is now.
+ * clock was set back, are handed on to the window that is now. No count is above twice the quota.
  */
 export function countsAt(
   state: Count | undefined,
@@ -14,11 +15,12 @@ export function countsAt(
   policy: SlidingWindowCounterPolicy,
 ): Counts {
   const { windowUs } = policy
-  const startUs = nowUs - (nowUs % windowUs)
+  const startUs = startOfWindow(nowUs, windowUs)
   if (state === undefined || state.untilUs <= nowUs) return [0, 0, startUs]
-  if (isDatedCounter(state, nowUs, policy)) return [state.used, 0, startUs]
-  if (state.atUs === startUs) return [state.used, state.unit, startUs]
-  return [0, state.used, startUs]
+  const [current, previous] = [Math.min(state.used, 2 * policy.quota), Math.min(state.unit, 2 * policy.quota)]
+  if (isDatedCounter(state, nowUs, policy)) return [current, 0, startUs]
+  if (state.atUs === startUs) return [current, previous, startUs]
+  return [0, current, startUs]
 }
 
 export function isDatedCounter(
@@ -30,11 +32,13 @@ export function isDatedCounter(
   return state.atUs > nowUs || state.atUs % windowUs !== 0 || state.untilUs - state.atUs !== 2 * windowUs
 }
 
+/** @param endUs when the counts end, where that is before they would by themselves */
 export function counterWith(
   [current, previous, startUs]: Counts,
   { windowUs }: SlidingWindowCounterPolicy,
+  endUs: number = Number.POSITIVE_INFINITY,
 ): Count {
-  return { untilUs: startUs + 2 * windowUs, atUs: startUs, used: current, unit: previous }
+  return { untilUs: Math.min(endUs, startUs + 2 * windowUs), atUs: startUs, used: current, unit: previous }
 }
 
 /** The estimate at a time into the window: what is left of the window before counts as used. Rounded up. */

@@ -12,12 +12,18 @@ export interface Log {
 
 const COMPACT_FROM = 64
 
-/** Calls from the future (the clock was set back) count as made now. */
+/** Calls from the future (the clock was set back) count as one made now. */
 export function settleLog(log: Log, nowUs: number): void {
-  for (let i = log.calls.length - 1; i >= log.first && (log.calls[i]?.atUs ?? 0) > nowUs; i -= 1) {
-    const call = log.calls[i]
-    if (call !== undefined) call.atUs = nowUs
+  let from = log.calls.length
+  let cost = 0
+  for (let call = log.calls[from - 1]; call !== undefined && call.atUs > nowUs && from > log.first; ) {
+    cost += call.cost
+    from -= 1
+    call = log.calls[from - 1]
   }
+  if (from === log.calls.length) return
+  log.calls.length = from
+  log.calls.push({ atUs: nowUs, cost })
 }
 
 /** The calls that still count: the place of the first of them, and their units. */
@@ -71,6 +77,9 @@ export function readLog(log: Log, cost: number, nowUs: number, policy: SlidingWi
   return [used, oldest.atUs + windowUs, fits, again]
 }
 
+/** A charge is looked for among so many calls that came after it; beyond that it stays. */
+const FARTHEST = 1000
+
 /** Changes the calls made at an instant, as many as it takes. @returns whether anything was changed */
 export function adjustLog(
   log: Log,
@@ -81,10 +90,12 @@ export function adjustLog(
   windowUs: number,
 ): boolean {
   if (mark + windowUs <= nowUs) return false
+  const index = log.calls.findIndex(({ atUs }) => atUs >= mark)
+  if (index < 0 || log.calls.length - index > FARTHEST) return false
   const { used } = counted(log, nowUs, windowUs)
   let left = units > 0 ? Math.min(Math.max(used + units, 0), most) - used : units
   let changed = 0
-  for (let i = log.first; i < log.calls.length; i += 1) {
+  for (let i = Math.max(index, log.first); i < log.calls.length; i += 1) {
     const call = log.calls[i]
     if (call === undefined || call.atUs !== mark || left === 0) continue
     const by = Math.max(left, -call.cost)

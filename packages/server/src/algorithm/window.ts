@@ -27,3 +27,8 @@ export function windowNumbers(name: string, quota: number, windowSeconds: number
     windowUs: Math.round(windowSeconds * 1e6),
   }
 }
+
+/** The start of the window of the calendar that an instant is in; instants before the epoch have one too. */
+export function startOfWindow(nowUs: number, windowUs: number): number {
+  return Math.floor(nowUs / windowUs) * windowUs
+}

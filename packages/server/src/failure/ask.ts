@@ -1,4 +1,5 @@
 import type { Clock } from '@ratepact/contract'
+import { show } from '../expect.js'
 import type { Op, Reply, Store } from '../store.js'
 import { createDeadline } from './deadline.js'
 import { StoreError } from './store-error.js'
@@ -20,8 +21,19 @@ export function createAsk(store: Store, clock: Clock): Ask {
     async store(op) {
       const answer = store.run([op], timeoutMs)
       const [reply] = Array.isArray(answer) ? answer : await deadline.race(Promise.resolve(answer))
-      if (reply === undefined) throw new StoreError('error', `The store ${store.name} left an op unanswered`)
+      if (!isReply(reply, op))
+        throw new StoreError('error', `The store ${show(store.name)} gave an answer that is none`)
       return reply
     },
   }
+}
+
+/** A store may be anybody's: what it answers is looked at before it is believed. */
+function isReply(reply: Reply | undefined, op: Op): reply is Reply {
+  if (typeof reply !== 'object' || reply === null || typeof reply.admitted !== 'boolean') return false
+  const asked = op.kind === 'consume' || op.kind === 'peek' ? op.charges.length : 0
+  const { readings, healed, nowUs, blockedUs } = reply
+  if (!Array.isArray(readings) || !Array.isArray(healed) || readings.length !== asked) return false
+  if (!Number.isFinite(nowUs) || !(blockedUs >= 0)) return false
+  return readings.every((reading) => Array.isArray(reading) && reading.every((word) => Number.isFinite(word)))
 }

@@ -10,14 +10,18 @@ const MOST_QUOTAS = 2
 
 /** The state with a change made; undefined where the charge does not count any more, or nothing would change. */
 export function adjustState(state: State | undefined, change: Change, nowUs: number): State | undefined {
-  const { policy, units, mark } = change
+  const { policy, units, mark, top } = change
   const count = state?.kind === 'count' ? state.count : undefined
   const most = MOST_QUOTAS * policy.quota
   switch (policy.algorithm) {
     case 'token-bucket':
     case 'leaky-bucket': {
       const level = levelAt(count, nowUs, policy)
-      const after = within(level + units * policy.ticks.unit, most * policy.ticks.unit)
+      const mostTicks = most * policy.ticks.unit
+      // Of what was charged, the ticks that have flowed back since cannot be given back.
+      const there = within(top - Math.max(0, nowUs - mark) * policy.ticks.rate, mostTicks)
+      const ticks = Math.max(units * policy.ticks.unit, -there)
+      const after = within(level + ticks, mostTicks)
       return after === level ? undefined : { kind: 'count', count: bucketWith(after, nowUs, policy) }
     }
     case 'fixed-window': {

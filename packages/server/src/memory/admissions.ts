@@ -5,7 +5,6 @@ export interface Admissions {
   /** Whether one of this id is remembered and may be repeated once more. */
   repeat(once: Once, nowUs: number): boolean
   remember(once: Once, nowUs: number): void
-  clear(): void
 }
 
 /** How often an admission is repeated to who asks again by the same id. */
@@ -28,7 +27,6 @@ export function createAdmissions(most: number): Admissions {
       if (known.size >= most && oldest !== undefined) known.delete(oldest)
       known.set(key, { untilUs: nowUs + once.ms * 1000, repeats: 0 })
     },
-    clear: () => known.clear(),
   }
 }
 

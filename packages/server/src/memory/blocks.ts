@@ -6,7 +6,6 @@ export interface Blocks {
   set(owner: BucketOwner, ms: number | 'forever' | 'none', nowUs: number): boolean
   /** µs that the longest block of these still lasts; 0 = none. */
   longest(owners: readonly BucketOwner[], nowUs: number): number
-  clear(): void
 }
 
 /** A bounded list: beyond it the oldest block that ends by itself is given up; those for ever are kept. */
@@ -36,7 +35,6 @@ export function createBlocks(most: number): Blocks {
     },
     longest: (owners, nowUs) =>
       owners.reduce((longest, owner) => Math.max(longest, (ends.get(keyOf(owner)) ?? 0) - nowUs), 0),
-    clear: () => ends.clear(),
   }
 }
 

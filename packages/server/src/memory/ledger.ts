@@ -71,7 +71,15 @@ export function takeFrom(
     case 'fixed-window':
       return { kind: 'count', count: windowWith(first + cost, second, policy) }
     case 'sliding-window-counter':
-      return { kind: 'count', count: counterWith([first + cost, second, third], policy) }
+      // What is only handed on counts for no longer than it had.
+      return {
+        kind: 'count',
+        count: counterWith(
+          [first + cost, second, third],
+          policy,
+          cost === 0 && state?.kind === 'count' ? state.count.untilUs : undefined,
+        ),
+      }
     case 'sliding-window-log': {
       const log = state?.kind === 'log' ? state.log : emptyLog()
       addToLog(log, cost, nowUs, policy.windowUs)

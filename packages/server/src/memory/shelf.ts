@@ -22,7 +22,6 @@ export interface Shelf {
   set(key: string, state: State, holder: Holder, nowUs: number): void
   /** Whether it was there. */
   delete(key: string): boolean
-  clear(): void
 }
 
 const SAMPLES = 16
@@ -36,6 +35,7 @@ export function createShelf(most: number, random: () => number, evicted: (holder
   const slots = new Map<string, Slot>()
   const list: Slot[] = []
   let addedSinceSweep = Number.POSITIVE_INFINITY
+  let nothingUntilUs = Number.NEGATIVE_INFINITY
 
   function remove(slot: Slot): void {
     slots.delete(slot.key)
@@ -54,16 +54,25 @@ export function createShelf(most: number, random: () => number, evicted: (holder
   }
 
   function makeRoom(nowUs: number): void {
-    if (addedSinceSweep >= most / SAMPLES) sweep(nowUs)
+    if (addedSinceSweep >= most / SAMPLES && nowUs >= nothingUntilUs) sweep(nowUs)
     if (list.length < most) return
     const sample = samples()
     const expired = sample.filter((slot) => endOf(slot.state) <= nowUs)
     for (const slot of new Set(expired)) remove(slot)
     if (expired.length > 0) return
-    const least = leastOf(sample, nowUs) ?? leastOf(list, nowUs)
-    if (least === undefined) return
+    const least = leastOf(sample, nowUs) ?? leastOfAll(nowUs)
+    if (least === undefined)
+      throw new RangeError(`${most} buckets are all leases, and there is no room for more`)
     remove(least)
     evicted(least.holder)
+  }
+
+  /** A look at everything; when it found nothing but leases, not again until that may have changed. */
+  function leastOfAll(nowUs: number): Slot | undefined {
+    if (nowUs < nothingUntilUs) return undefined
+    const least = leastOf(list, nowUs)
+    if (least === undefined) nothingUntilUs = nowUs + 1e6
+    return least
   }
 
   function samples(): Slot[] {
@@ -89,10 +98,6 @@ export function createShelf(most: number, random: () => number, evicted: (holder
       const slot = slots.get(key)
       if (slot !== undefined) remove(slot)
       return slot !== undefined
-    },
-    clear() {
-      slots.clear()
-      list.length = 0
     },
   }
 }

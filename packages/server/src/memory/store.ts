@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '@ratepact/contract'
 import { meterOf } from '../algorithm/algorithms.js'
-import { expectInteger, expectObject, expectOnly } from '../expect.js'
+import { expectFunction, expectInteger, expectNow, expectObject, expectOnly } from '../expect.js'
 import type { Policy } from '../policy.js'
 import {
   type BucketOwner,
@@ -39,12 +39,14 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   expectOnly('memoryStore', options, ['maxBuckets', 'clock', 'random'])
   const { maxBuckets = 100_000, clock = calendarClock, random = Math.random } = options
   expectInteger('maxBuckets', maxBuckets, 1, 2 ** 24)
-  let report: (event: StoreEvent) => void = () => {}
+  expectNow('clock', clock)
+  expectFunction('random', random)
+  const listeners = new Set<(event: StoreEvent) => void>()
   const blocks = createBlocks(maxBuckets)
   const admissions = createAdmissions(maxBuckets)
-  const shelf = createShelf(maxBuckets, random, ({ policy, owner }) =>
-    report({ type: 'evicted', policy: policy.name, owner }),
-  )
+  const shelf = createShelf(maxBuckets, random, ({ policy, owner }) => {
+    for (const report of listeners) report({ type: 'evicted', policy: policy.name, owner })
+  })
 
   function check(op: Extract<Op, { kind: 'consume' | 'peek' }>, nowUs: number): Reply {
     const { charges } = op
@@ -135,13 +137,10 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     name: 'memory',
     run: (ops) => ops.map(runOne),
     observe: (listener) => {
-      report = listener
+      listeners.add(listener)
     },
-    async close() {
-      shelf.clear()
-      blocks.clear()
-      admissions.clear()
-    },
+    // Nothing runs and nothing is held open; another limiter may go on with the same store.
+    close: async () => {},
   }
 }
 

@@ -8,6 +8,8 @@ import type { Script } from './script.js'
 interface Waiting {
   readonly op: Op
   readonly dueMs: number
+  /** Whether it has been kept back because there was no connection. */
+  kept: boolean
   readonly resolve: (reply: Reply) => void
   readonly reject: (error: StoreError) => void
 }
@@ -25,6 +27,11 @@ const MOST_PER_CALL = 32
 /** Ops unsent or unanswered; beyond it something is badly stuck, and waiting only costs memory. */
 const MOST_UNDER_WAY = 10_000
 
+/** A connection on which nothing has come back for so long is replaced. */
+const SILENT_MS = 2000
+/** Answers of a server that will go on giving them, while another may be at the address by now. */
+const OF_NO_USE = /\b(READONLY|MASTERDOWN|NOAUTH)\b/
+
 export function createBatch(
   connection: () => Connection,
   scripts: Readonly<Record<ScriptName, Script>>,
@@ -32,6 +39,8 @@ export function createBatch(
 ): Batch {
   let queue: Waiting[] = []
   const underWay = new Set<Waiting>()
+  /** Calls that Redis has not answered, oldest first. */
+  const unanswered = new Set<{ readonly atMs: number }>()
   let scheduled: NodeJS.Immediate | undefined
   let closed = false
 
@@ -39,32 +48,57 @@ export function createBatch(
     clearImmediate(scheduled)
     scheduled = undefined
     dropOverdue()
-    if (!connection().ready()) return
+    if (!connection().ready()) {
+      for (const waiting of queue) waiting.kept = true
+      return
+    }
     const due = queue
     queue = []
     for (const run of runsOf(due)) send(run)
   }
 
-  /** What its caller has given up on must not be sent any more. */
+  /**
+   * What waited for a connection, and was given up by its caller meanwhile, must not be sent any more. What has not
+   * had its first chance yet is sent however late that comes: it is this process that was late.
+   */
   function dropOverdue(): void {
     const now = performance.now()
-    if (!queue.some(({ dueMs }) => dueMs <= now)) return
-    const overdue = queue.filter(({ dueMs }) => dueMs <= now)
-    queue = queue.filter(({ dueMs }) => dueMs > now)
-    for (const { reject } of overdue) reject(new StoreError('timeout', 'Redis could not be reached in time'))
+    const overdue = queue.filter(({ kept, dueMs }) => kept && dueMs <= now)
+    if (overdue.length === 0) return
+    queue = queue.filter(({ kept, dueMs }) => !kept || dueMs > now)
+    for (const { reject } of overdue)
+      reject(new StoreError('disconnected', 'There was no connection to Redis in time'))
+  }
+
+  /** Whether Redis has owed an answer for so long that the connection cannot be trusted. */
+  function isSilent(): boolean {
+    const [oldest] = unanswered
+    if (oldest === undefined || performance.now() - oldest.atMs < SILENT_MS) return false
+    unanswered.clear()
+    return true
+  }
+
+  /** Whether the caller of any of these still waits. */
+  function isWanted(waiting: readonly Waiting[]): boolean {
+    const now = performance.now()
+    return waiting.some((one) => one.dueMs > now && underWay.has(one))
   }
 
   function send(waiting: readonly Waiting[]): void {
     const ops = waiting.map(({ op }) => op)
     const call = pack(ops, keys)
+    const sent = { atMs: performance.now() }
+    unanswered.add(sent)
     scripts[call.script]
-      .run(connection().client, call.keys, call.args)
+      .run(connection().client, call.keys, call.args, () => isWanted(waiting))
+      .finally(() => unanswered.delete(sent))
       .then((answer) => {
         const replies = call.read(answer)
         for (const [i, { resolve }] of waiting.entries()) resolve(replies[i] as Reply)
       })
       .catch((error: unknown) => {
         const cause = asStoreError(error)
+        if (OF_NO_USE.test(cause.message)) connection().replace()
         for (const { reject } of waiting) reject(cause)
       })
   }
@@ -74,10 +108,11 @@ export function createBatch(
       if (closed) throw new StoreError('closed', 'The store is closed')
       if (underWay.size >= MOST_UNDER_WAY)
         throw new StoreError('overloaded', `Redis has left ${MOST_UNDER_WAY} calls unanswered`)
+      if (isSilent()) connection().replace()
       let waiting: Waiting | undefined
       try {
         return await new Promise<Reply>((resolve, reject) => {
-          waiting = { op, dueMs: performance.now() + deadlineMs, resolve, reject }
+          waiting = { op, dueMs: performance.now() + deadlineMs, kept: false, resolve, reject }
           underWay.add(waiting)
           queue.push(waiting)
           if (queue.length >= MOST_PER_CALL && connection().ready()) flush()

@@ -6,6 +6,8 @@ export interface Connection {
   readonly client: RedisClient
   /** Whether a command written now goes out now. */
   ready(): boolean
+  /** Gives the connection up for a new one, where it is ours. */
+  replace(): void
   close(): void
 }
 
@@ -16,6 +18,8 @@ export interface ConnectionEvents {
 
 const FIRST_RETRY_MS = 25
 const LONGEST_RETRY_MS = 500
+/** A connection that is not ready after this long is given up for another. */
+const READY_WITHIN_MS = 3000
 
 /**
  * How our own client differs from the user's. Queues, resends and retries inside the client would charge a call
@@ -47,10 +51,16 @@ export function openOwn(user: RedisClient, events: ConnectionEvents): Connection
   let up = false
   let lastError: Error | undefined
   let retry: NodeJS.Timeout | undefined
+  let patience: NodeJS.Timeout | undefined
 
   function open(): void {
     // A failed attempt ends in the event `end`, which is where the next one is planned.
     client.connect().catch(() => {})
+    clearTimeout(patience)
+    patience = setTimeout(() => {
+      if (client.status !== 'ready') client.disconnect()
+    }, READY_WITHIN_MS)
+    patience.unref()
   }
 
   client.on('error', (error: Error) => {
@@ -78,9 +88,13 @@ export function openOwn(user: RedisClient, events: ConnectionEvents): Connection
   return {
     client,
     ready: () => client.status === 'ready',
+    replace() {
+      if (client.status === 'ready') client.disconnect()
+    },
     close() {
       closed = true
       clearTimeout(retry)
+      clearTimeout(patience)
       client.disconnect()
     },
   }
@@ -92,7 +106,9 @@ export function openShared(client: RedisClient, events: ConnectionEvents): Conne
   client.on('ready', listener)
   return {
     client,
-    ready: () => client.status === 'ready',
+    // One that connects lazily does so when it is first used.
+    ready: () => client.status === 'ready' || client.status === 'wait',
+    replace: () => {},
     close: () => {
       client.off('ready', listener)
     },

@@ -28,7 +28,7 @@ export function packAdjust(ops: readonly Op[], options: KeyOptions): Call {
   }
 }
 
-function argumentsOf({ policy, units, mark }: Change): readonly string[] {
+function argumentsOf({ policy, units, mark, top }: Change): readonly string[] {
   const most = unitsIn(policy, MOST_QUOTAS * policy.quota)
-  return [...rowOf(policy), String(mark), String(unitsIn(policy, units)), String(most)]
+  return [...rowOf(policy), String(mark), String(unitsIn(policy, units)), String(most), String(top)]
 }

@@ -54,18 +54,22 @@ export function hasOwnKey({ algorithm }: Policy): boolean {
   return algorithm === 'sliding-window-log' || algorithm === 'concurrency'
 }
 
-/** Where a policy keeps what it counts for an owner. A bar is nowhere in a record's key, so the two never meet. */
+/**
+ * Where a policy keeps what it counts for an owner. A bar is nowhere in a record's key, so the two never meet; the
+ * algorithm is in it, so that neither do two policies of one name.
+ */
 export function keyFor(policy: Policy, owner: BucketOwner, options: KeyOptions): string {
   const key = keyOf(owner, options)
-  return hasOwnKey(policy) ? `${key}|${policy.name}` : key
+  if (policy.algorithm === 'sliding-window-log') return `${key}|log:${policy.name}`
+  return policy.algorithm === 'concurrency' ? `${key}|lease:${policy.name}` : key
 }
 
-/** Where the block of a partition is kept; no policy is called so. */
+/** Where the block of a partition is kept. */
 export function blockKey({ kind, value }: BucketOwner, options: KeyOptions): string {
   return `${keyOf({ kind, value }, options)}|!`
 }
 
-/** Where an admission is remembered; no policy has a colon in its name. */
+/** Where an admission is remembered. */
 export function onceKey(owner: BucketOwner, id: string, options: KeyOptions): string {
   return `${keyOf(owner, options)}|id:${part(id)}`
 }
