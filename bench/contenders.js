@@ -33,7 +33,7 @@ export const contenders = {
   },
   'rate-limit-redis': (client, limit) => {
     const store = new RedisStore({ sendCommand: (...args) => client.call(...args), prefix: 'rlr:' })
-    store.init({ windowMs: 3_600_000 })
+    void store.init({ windowMs: 3_600_000 })
     return { check: async (key) => (await store.increment(key)).totalHits <= limit }
   },
   'rate-limiter-flexible': (client, limit) => flexible(client, limit, {}),
