@@ -37,7 +37,11 @@ it.each(scripts)('%s touches no key that it was not given', (_, source) => {
     name,
     key,
   ])
-  expect(commands.filter(([name]) => name !== 'TIME').every(([, key]) => ['key', 'id', 'KEYS[i]'].includes(key ?? ''))).toBe(true)
+  expect(
+    commands
+      .filter(([name]) => name !== 'TIME')
+      .every(([, key]) => ['key', 'id', 'KEYS[i]'].includes(key ?? '')),
+  ).toBe(true)
 })
 
 describe('each file in the folder', async () => {
