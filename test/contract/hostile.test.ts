@@ -4,6 +4,7 @@ import {
   parseRateLimitPolicy,
   parseRetryAfter,
   parseRetryAfterMs,
+  readRateLimitFields,
 } from '@ratepact/contract'
 import { describe, expect, test } from 'vitest'
 
@@ -64,6 +65,59 @@ describe('values of the wrong type', () => {
     expect(parseRateLimitPolicy(wrong).status).toBe('ignored')
     expect(parseRetryAfter(wrong)).toBeUndefined()
     expect(parseRetryAfterMs(wrong)).toBeUndefined()
+  })
+})
+
+describe('values that cannot be read', () => {
+  function revoked(target: object): unknown {
+    const { proxy, revoke } = Proxy.revocable(target, {})
+    revoke()
+    return proxy
+  }
+  const throwing = {
+    get() {
+      throw new Error('hostile')
+    },
+  }
+  const array = ['"a";r=1']
+  const withGetter = Object.defineProperty(['"a";r=1'], 0, throwing)
+  const withoutIterator = Object.assign(['"a";r=1'], { [Symbol.iterator]: 5 })
+
+  test.each<[string, unknown]>([
+    ['a revoked Proxy of an array', revoked([])],
+    ['a revoked Proxy of an object', revoked({})],
+    ['a revoked Proxy of a function', revoked(() => {})],
+    ['a Proxy whose members throw', new Proxy(array, throwing)],
+    ['an array with a getter that throws', withGetter],
+    ['an array that cannot be iterated', withoutIterator],
+    ['an array with a revoked Proxy in it', [revoked([])]],
+    ['an array with a Symbol in it', [Symbol('x')]],
+    ['an array with a BigInt in it', [1n]],
+    ['a BigInt', 1n],
+    ['a text with throwing conversions', Object.assign(() => {}, { toString: throwing.get })],
+  ])('%s is ignored with a reason', (_name, value) => {
+    const wrong = value as string
+    const ignored = { status: 'ignored', reason: expect.stringMatching(/^Expected a string/) }
+    expect(parseRateLimit(wrong)).toEqual(ignored)
+    expect(parseRateLimitPolicy(wrong)).toEqual(ignored)
+    expect(parseRetryAfter(wrong)).toBeUndefined()
+    expect(parseRetryAfterMs(wrong)).toBeUndefined()
+    expect(parseRetryAfter('Sun, 06 Nov 1994 08:49:37 GMT', { date: wrong, now: new Date(0) })).toBeDefined()
+    for (const xRateLimitReset of ['epoch-seconds', 'http-date'] as const) {
+      const { limits } = readRateLimitFields(() => wrong, { xRateLimitReset })
+      expect(limits.status).toBe('ignored')
+      const alone = readRateLimitFields((name) => (name === 'ratelimit' ? '"a";r=1' : wrong), {
+        xRateLimitReset,
+      })
+      expect(alone.limits.status).toBe('ok')
+      expect(alone.policies.status).toBe('ignored')
+      const three = readRateLimitFields(
+        (name) =>
+          name === 'x-ratelimit-remaining' ? '1' : name.startsWith('x-ratelimit') ? wrong : undefined,
+        { xRateLimitReset },
+      )
+      expect(three.limits.status).toBe('ignored')
+    }
   })
 })
 

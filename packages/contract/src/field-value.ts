@@ -12,9 +12,18 @@ export type FieldText =
   | { status: 'ignored'; reason: string }
   | { status: 'text'; text: string }
 
-/** Joins the lines of a field in order, as RFC 9110 section 5.3 has it. */
+/** Joins the lines of a field in order, as RFC 9110 section 5.3 has it. Never throws. */
 export function joinLines(value: FieldValue): FieldText {
   if (value === null || value === undefined) return { status: 'absent' }
+  try {
+    return joinEach(value)
+  } catch {
+    // A revoked Proxy, or a getter that throws.
+    return { status: 'ignored', reason: 'Expected a string or an array of strings, got what cannot be read' }
+  }
+}
+
+function joinEach(value: string | readonly string[]): FieldText {
   const lines: readonly unknown[] = Array.isArray(value) ? value : [value]
   const texts: string[] = []
   let length = 0
