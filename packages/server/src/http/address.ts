@@ -11,6 +11,7 @@ export interface Addressed {
 const LONGEST = 100
 const BRACKETED = /^\[([^\]]*)\](?::\d{1,5})?$/
 const WITH_PORT = /^(\d[\d.]*):\d{1,5}$/
+const DOTTED_TAIL = /^(.*:)(\d+\.\d+\.\d+\.\d+)$/
 
 /**
  * The address that a client is counted by: IPv4 as it is, also where it came inside IPv6 (`::ffff:…`,
@@ -27,7 +28,16 @@ export function clientAddress(request: Addressed): string | undefined {
   const text = withoutPort(given)
   if (ipaddr.IPv4.isValidFourPartDecimal(text)) return text
   const [address = ''] = text.split('%', 1)
-  return ipaddr.IPv6.isValid(address) ? networkOf(ipaddr.IPv6.parse(address)) : undefined
+  const ipv6 = withoutDots(address)
+  return ipaddr.IPv6.isValid(ipv6) ? networkOf(ipaddr.IPv6.parse(ipv6)) : undefined
+}
+
+/** `2001:db8::192.0.2.1` is `2001:db8::c000:201`, whose two spellings are one client. What is no address stays none. */
+function withoutDots(text: string): string {
+  const [, head, tail = ''] = DOTTED_TAIL.exec(text) ?? []
+  if (head === undefined || !ipaddr.IPv4.isValidFourPartDecimal(tail)) return text.includes('.') ? '' : text
+  const [a = 0, b = 0, c = 0, d = 0] = tail.split('.').map(Number)
+  return `${head}${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}`
 }
 
 function withoutPort(text: string): string {
