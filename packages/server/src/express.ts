@@ -1,11 +1,10 @@
 import type { Decision } from './decision.js'
 import { clientAddress } from './http/address.js'
 import { createGate, type Gate } from './http/core.js'
-import type { Denial, Denied } from './http/denial.js'
-import { errorOf } from './http/error.js'
+import type { Denied } from './http/denial.js'
 import { expressScope, type Routed } from './http/express-scope.js'
-import { setDenialHeaders } from './http/head.js'
-import { beforeHead, headOf, type NodeResponse } from './http/node-head.js'
+import { deny, handOver, handToErrors, type NodeAnswer } from './http/node-answer.js'
+import { beforeHead } from './http/node-head.js'
 import type { ByLimiter, ByPlans, ByPolicies, HttpOptions, NeedsPartition } from './http/options.js'
 import type { Plans } from './plans.js'
 import type { KindOf, NameOf, Policy } from './policy.js'
@@ -79,35 +78,34 @@ export function rateLimit(
   const { onDenied } = options
 
   return function rateLimit(request, response, next) {
-    const node = response as ExpressResponse & NodeResponse & NodeState
+    const node = response as ExpressResponse & NodeState
     const sentBefore = node.headersSent
     const seen = {
       address: () => clientAddress(request),
       scope: () => expressScope(request as Routed, rateLimit),
     }
-    gate
-      .decide([request, response], seen)
-      .then((decision) => held(gate, decision, node))
-      .then(
-        (decision) => {
-          // Somebody (a timeout, say) has answered while we asked or held: a handler could only fail.
-          if (decision === 'gone' || (node.headersSent && !sentBefore)) return
-          if (decision === undefined) return next()
-          if (!node.headersSent) {
-            const statement = gate.statement(decision, request.headers.origin !== undefined)
-            if (statement !== undefined) beforeHead(node, statement)
-          }
-          // A client that has gone is counted and served like any other: it may have wanted the effect only, as a
-          // beacon does, and were it not counted, hanging up early would be a way around the limit.
-          if (decision.allowed) return next()
-          if (node.headersSent) return cutOff(node, next)
-          if (node.destroyed) return
-          const denial = gate.denial(decision)
-          if (onDenied === undefined) deny(node, denial)
-          else void handOver(node, denial, next, (own) => onDenied(request, response, own, decision))
-        },
-        (error: unknown) => next(errorOf('rateLimit', error)),
-      )
+
+    async function run(): Promise<void> {
+      const decision = await held(gate, await gate.decide([request, response], seen), node)
+      // Somebody (a timeout, say) has answered while we asked or held: a handler could only fail.
+      if (decision === 'gone' || (node.headersSent && !sentBefore)) return
+      if (decision === undefined) return next()
+      if (!node.headersSent) {
+        const statement = gate.statement(decision, request.headers.origin !== undefined)
+        if (statement !== undefined) beforeHead(node, statement)
+      }
+      // A client that has gone is counted and served like any other: it may have wanted the effect only, as a
+      // beacon does, and were it not counted, hanging up early would be a way around the limit.
+      if (decision.allowed) return next()
+      if (node.headersSent) return cutOff(node, next)
+      if (node.destroyed) return
+      const denial = gate.denial(decision)
+      if (onDenied === undefined) return deny(node, denial, next)
+      return handOver(node, denial, next, (own) => onDenied(request, response, own, decision))
+    }
+
+    // Whatever fails, the methods that other middleware has wrapped included, is an error like the handlers' own.
+    void run().catch((error: unknown) => handToErrors(node, next, error))
   }
 }
 
@@ -126,9 +124,7 @@ function atEnd(response: NodeState, listener: () => void): void {
   else response.once('close', listener)
 }
 
-interface NodeState {
-  readonly destroyed?: boolean
-  readonly writableEnded?: boolean
+interface NodeState extends NodeAnswer {
   once(event: 'close', listener: () => void): unknown
 }
 
@@ -136,45 +132,4 @@ interface NodeState {
 function cutOff(response: NodeState, next: ExpressNext): void {
   if (response.writableEnded !== true && response.destroyed !== true)
     next(new Error('rateLimit refused a request whose answer had begun: put it before what sends headers'))
-}
-
-function deny(
-  response: ExpressResponse & NodeResponse,
-  { status, headers, contentType, body }: Denial,
-): void {
-  response.statusCode = status
-  setDenialHeaders(headOf(response), headers)
-  response.setHeader('Content-Type', contentType)
-  // Node itself leaves it out of an answer to HEAD.
-  response.setHeader('Content-Length', String(body.length))
-  response.end(body)
-}
-
-/** Lets the user answer. If they pass the request on instead, or fail, nothing of the refusal stays behind. */
-async function handOver(
-  response: ExpressResponse & NodeResponse,
-  { status, headers }: Denial,
-  next: ExpressNext,
-  answer: (next: ExpressNext) => unknown,
-): Promise<void> {
-  const statusBefore = response.statusCode
-  response.statusCode = status
-  setDenialHeaders(headOf(response), headers)
-
-  function undo(): void {
-    if (response.headersSent) return
-    if (response.statusCode === status) response.statusCode = statusBefore
-    for (const [name, value] of headers) if (response.getHeader(name) === value) response.removeHeader(name)
-  }
-
-  try {
-    await answer((error) => {
-      // An error passed on is the user's way to answer: status and wait stay for the error handlers.
-      if (typeof error !== 'object' || error === null) undo()
-      next(error)
-    })
-  } catch (error) {
-    undo()
-    next(errorOf('rateLimit', error))
-  }
 }

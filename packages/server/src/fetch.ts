@@ -134,6 +134,10 @@ function withHead(response: Response, write: (head: Head) => void): Response {
       written = true
       headers.set(name, value)
     },
+    remove(name) {
+      written = true
+      headers.delete(name)
+    },
   })
   if (!written) return response
   const { status, statusText } = response

@@ -6,9 +6,11 @@ export interface Head {
   /** The field's value, several lines joined by commas. */
   get(name: string): string | undefined
   set(name: string, value: string): void
+  remove(name: string): void
 }
 
 const EXPOSE = 'Access-Control-Expose-Headers'
+const EXACT = 'retry-after-ms'
 
 /**
  * Whether an answer of this status may state limits. Not 3xx: a low number could stop a client from following
@@ -71,11 +73,15 @@ export function exposeFields(head: Head, names: readonly string[]): void {
   if (added.length > 0) head.set(EXPOSE, (before === '' ? added : [before, ...added]).join(', '))
 }
 
-/** Sets what belongs to a refusal. Of two waits the longer one holds, and then the shorter one's exact form is void. */
+/**
+ * Sets what belongs to a refusal. Of two waits the longer one holds, and then the shorter one's exact form is void,
+ * which would have a client come back too early.
+ */
 export function setDenialHeaders(head: Head, headers: readonly Field[]): void {
   const before = parseRetryAfter(head.get('Retry-After'))
   const own = headers.find(([name]) => name === 'Retry-After')
   const outlasted = before !== undefined && own !== undefined && before > Number(own[1])
+  if (own !== undefined && !outlasted) head.remove(EXACT)
   for (const [name, value] of headers)
     if (!(outlasted && name.toLowerCase().startsWith('retry-after'))) head.set(name, value)
 }

@@ -45,6 +45,7 @@ export function headOf(response: NodeResponse): Head {
       return value === undefined ? undefined : Array.isArray(value) ? value.join(', ') : String(value)
     },
     set: (name, value) => void response.setHeader(name, value),
+    remove: (name) => response.removeHeader(name),
   }
 }
 
