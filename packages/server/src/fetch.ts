@@ -110,7 +110,8 @@ function createStay(signal: AbortSignal): Stay {
 
 /** Anything else would be refused at each request. */
 function expectPartition(options: unknown): void {
-  if (typeof options !== 'object' || options === null || 'partition' in options) return
+  if (typeof options !== 'object' || options === null) return
+  if ((options as Partial<FetchOptions>).partition !== undefined) return
   throw new TypeError(
     expected('partition', 'a function: a Request does not say from whom it came', undefined),
   )
