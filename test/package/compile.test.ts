@@ -73,8 +73,9 @@ describe.each(Object.entries(peers))('with peers %s', (which, versions) => {
   })
   afterAll(() => project?.remove())
 
-  // Their own declarations take long to check; one compiler is enough for the second set.
-  const asked = which === 'of the other major versions' ? cases.slice(-2) : cases
+  // Their own declarations take long to check: the older compilers see one set of them, by one resolution each.
+  const newest = cases.slice(-2)
+  const asked = which === 'as they are developed with' ? [...cases.slice(0, 1), ...cases.slice(3)] : newest
   test.each(asked)(
     'TypeScript $version compiles a user’s code by $moduleResolution',
     ({ version, ...how }) => {
