@@ -12,6 +12,8 @@ export interface Limit<Name extends string = string> {
   readonly effectiveWindowSeconds?: number
   /** The same in milliseconds, never more than the whole seconds. */
   readonly effectiveWindowMs?: number
+  /** How long this policy asks to hold the call that it admitted. Of leaky buckets only. */
+  readonly delaySeconds?: number
   /** Tells apart the buckets of a policy that counts per scope. */
   readonly partitionKey?: Uint8Array
   /** False when this policy refused the call. */

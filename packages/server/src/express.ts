@@ -116,7 +116,8 @@ function held(
   response: NodeState,
 ): Decision | undefined | 'gone' | Promise<Decision | 'gone'> {
   if (gate.holder === undefined || decision?.outcome !== 'admitted') return decision
-  return gate.holder.hold(decision, (listener) => atEnd(response, listener)).then((kept) => kept ?? 'gone')
+  const stay = { onEnd: (listener: () => void) => atEnd(response, listener) }
+  return gate.holder.hold(decision, stay).then((kept) => kept ?? 'gone')
 }
 
 function atEnd(response: NodeState, listener: () => void): void {

@@ -1,7 +1,7 @@
 import { expected } from './expect.js'
-import { atBodyEnd } from './http/body-end.js'
 import { createGate } from './http/core.js'
 import type { Denial, Denied } from './http/denial.js'
+import { createFetchStay } from './http/fetch-stay.js'
 import { type Head, setDenialHeaders } from './http/head.js'
 import type { ByLimiter, ByPlans, ByPolicies, HttpOptions } from './http/options.js'
 import { scopeOf } from './http/scope.js'
@@ -60,11 +60,11 @@ export function rateLimit(
       const scope = (): string => scopeOf(request.method, '')
       const asked = await gate.decide(args, { address: () => undefined, scope })
       if (asked === undefined) return handler(...args)
-      const stay = createStay(request.signal)
+      const stay = createFetchStay(request)
       const decision =
         gate.holder === undefined || asked.outcome !== 'admitted'
           ? asked
-          : await gate.holder.hold(asked, stay.onEnd)
+          : await gate.holder.hold(asked, stay)
       // Nobody waits for an answer any more; the reason is what their own fetch rejects with.
       if (decision === undefined) throw request.signal.reason
       const response = decision.allowed
@@ -75,37 +75,6 @@ export function rateLimit(
         ? response
         : withHead(response, (head) => statement(response.status, head))
     }
-}
-
-/** For how long a request stays: until its answer has been read or given up, or its client has gone. */
-interface Stay {
-  onEnd(listener: () => void): void
-  until(answer: () => Promise<Response>): Promise<Response>
-}
-
-function createStay(signal: AbortSignal): Stay {
-  const listeners = new Set<() => void>()
-  function end(): void {
-    signal.removeEventListener('abort', end)
-    for (const listener of listeners) listener()
-    listeners.clear()
-  }
-  return {
-    onEnd(listener) {
-      if (signal.aborted) return listener()
-      if (listeners.size === 0) signal.addEventListener('abort', end)
-      listeners.add(listener)
-    },
-    async until(answer) {
-      if (listeners.size === 0) return answer()
-      try {
-        return atBodyEnd(await answer(), end)
-      } catch (error) {
-        end()
-        throw error
-      }
-    },
-  }
 }
 
 /** Anything else would be refused at each request. */

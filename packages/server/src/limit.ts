@@ -26,7 +26,7 @@ export function limitOf<Name extends string>(
 ): Said<Name> {
   const meter = meterOf(policy)
   const allowed = meter.fits(reading, cost, policy)
-  const { available, waitUs, windowUs, delayUs = 0 } = meter.view(reading, cost, taken, nowUs, policy)
+  const { available, waitUs, windowUs, delayUs } = meter.view(reading, cost, taken, nowUs, policy)
   const limit: Limit<Name> = {
     policy: policy.name,
     quota: policy.quota,
@@ -35,10 +35,11 @@ export function limitOf<Name extends string>(
     cost,
     available,
     ...effectiveWindow(policy, available, allowed && available > 0 ? undefined : waitUs, windowUs),
+    ...(delayUs === undefined ? undefined : { delaySeconds: delayUs / 1e6 }),
     ...(partitionKey === undefined ? undefined : { partitionKey }),
     allowed,
   }
-  return { limit, waitUs: allowed ? 0 : waitUs, delayUs }
+  return { limit, waitUs: allowed ? 0 : waitUs, delayUs: delayUs ?? 0 }
 }
 
 function effectiveWindow(

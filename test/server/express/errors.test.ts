@@ -1,5 +1,6 @@
 import { createLimiter, tokenBucket } from '@ratepact/server'
 import { rateLimit } from '@ratepact/server/express'
+import { rateLimit as fetchLimit } from '@ratepact/server/fetch'
 import type { ErrorRequestHandler } from 'express'
 import { describe, expect, it } from 'vitest'
 import { majors, serve } from './helper.js'
@@ -55,6 +56,60 @@ describe.each(majors)("A fault of the user's functions on %s", (_, express) => {
     ['scope', 7, 'TypeError', 'Expected scope to be a text, got 7'],
   ])('is told by name: %s of %j', async (name, result, error, message) => {
     expect((await ask({ [name]: () => result })).error).toEqual({ name: error, message })
+  })
+
+  const hostile = {
+    get all(): number {
+      throw new RangeError('my fault')
+    },
+    get client(): string {
+      throw new RangeError('my fault')
+    },
+  }
+  const unsettled = Object.defineProperty({}, 'then', {
+    get() {
+      throw new RangeError('my fault')
+    },
+  })
+  const { proxy: revoked, revoke } = Proxy.revocable({}, {})
+  revoke()
+
+  it.each<[string, unknown]>([
+    ['partition', hostile],
+    ['cost', hostile],
+    ...names.map((name): [string, unknown] => [name, unsettled]),
+    ...names.map((name): [string, unknown] => [name, revoked]),
+    ['partition', Symbol('s')],
+    ['partition', { client: Symbol('s') }],
+    ['partition', 1n],
+    ['partition', { client: 1n }],
+    ['partition', () => 'one'],
+    ['cost', Symbol('s')],
+    ['cost', 1n],
+    ['cost', { all: Symbol('s') }],
+    ['cost', { all: 1n }],
+    ['scope', Symbol('s')],
+    ['scope', 1n],
+  ])('reaches the error handlers where %s returns what cannot be used (%#)', async (name, result) => {
+    const answer = await ask({ [name]: () => result })
+    expect(answer.status).toBe(500)
+    expect(answer.error.name).toMatch(/^(Range|Type|Partition)Error$/)
+    const limit = fetchLimit({ policies, partition: () => 'one', [name]: () => result } as never)
+    const handle = limit(() => new Response('handled'))
+    await expect(handle(new Request('http://api.test/'))).rejects.toThrow(Error)
+  })
+
+  it('reads a partition once: what is checked is what counts', async () => {
+    let reads = 0
+    const shifting = Object.defineProperty({}, 'client', {
+      enumerable: true,
+      get: () => {
+        reads += 1
+        return reads === 1 ? 'one' : 7
+      },
+    })
+    expect((await ask({ partition: () => shifting })).status).toBe(200)
+    expect(reads).toBe(1)
   })
 
   it('reaches the error handlers from a limiter that is closed', async () => {

@@ -1,4 +1,4 @@
-import { tokenBucket } from '@ratepact/server'
+import { createLimiter, type Limiter, leakyBucket, tokenBucket } from '@ratepact/server'
 import { rateLimit } from '@ratepact/server/express'
 import type { ErrorRequestHandler, RequestHandler, Response } from 'express'
 import { describe, expect, it } from 'vitest'
@@ -88,6 +88,29 @@ describe.each(majors)('What middleware has wrapped on %s', (_, express) => {
       expect((await ask('/')).status).toBe(500)
     },
   )
+
+  it('may fail where the limits are stated: whoever answers does not, and is told once', async () => {
+    const warnings: string[] = []
+    const refuseNames: RequestHandler = (_req, res, next) => {
+      const { setHeader } = res
+      Object.assign(res, {
+        setHeader(name: string, value: string) {
+          if (name.startsWith('RateLimit')) fails()
+          return setHeader.call(res, name, value)
+        },
+      })
+      next()
+    }
+    const { ask, errors } = await start(refuseNames, {
+      onWarning: (text: string) => warnings.push(text),
+      headers: { legacy: 'draft-6' },
+    })
+    const answer = await ask('/')
+    expect(answer.status).toBe(429)
+    expect(answer.headers['retry-after']).toBe('10')
+    expect(warnings).toEqual(['rateLimit could not state the limits on an answer: my fault'])
+    expect(errors).toEqual([])
+  })
 })
 
 describe('A next that is not of a framework', () => {
@@ -114,4 +137,24 @@ describe('A next that is not of a framework', () => {
       expect(calls).toBeGreaterThan(0)
     },
   )
+})
+
+describe.each(majors)('A limiter that the user has wrapped on %s', (_, express) => {
+  it('may fail to refund what would be held too long: the call is refused all the same', async () => {
+    const limiter = createLimiter({
+      policies: [leakyBucket({ name: 'queue', capacity: 10, leakPerSecond: 0.05 })],
+    })
+    const warnings: string[] = []
+    const broken: Limiter = { ...limiter, refund: () => Promise.reject(new Error('my fault')) } as Limiter
+    const app = express()
+    app.use(
+      rateLimit({ limiter: broken, partition: () => 'one', onWarning: (text) => void warnings.push(text) }),
+    )
+    app.get('/', (_req, res) => void res.send('handled'))
+    const { ask } = await serve(app)
+    expect([(await ask('/')).status, (await ask('/')).status, (await ask('/')).status]).toEqual([
+      200, 429, 429,
+    ])
+    expect(warnings).toEqual(['rateLimit: refund of the limiter failed: my fault'])
+  })
 })

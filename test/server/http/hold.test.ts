@@ -1,10 +1,17 @@
 import { createServer } from 'node:http'
-import { concurrency, createLimiter, type Limiter, leakyBucket, type Policy } from '@ratepact/server'
+import {
+  concurrency,
+  createLimiter,
+  type Limiter,
+  leakyBucket,
+  type Policy,
+  tokenBucket,
+} from '@ratepact/server'
 import { rateLimit as expressLimit } from '@ratepact/server/express'
 import { rateLimit as fetchLimit } from '@ratepact/server/fetch'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { until } from '../../wait.js'
-import { majors, serve } from '../express/helper.js'
+import { handStore, majors, serve } from '../express/helper.js'
 
 type Handler = () => Promise<string>
 
@@ -109,6 +116,56 @@ describe.each(Object.entries(fronts))('a request to %s', (_, open) => {
     running[1]?.()
     await second
   })
+})
+
+it.each([
+  { draft: 11, stated: ';r=49;t=40' },
+  { draft: 12, stated: ';a=49;w=40;c=1' },
+] as const)(
+  'a refusal for a hold too long names and states what refused: draft $draft',
+  async ({ draft, stated }) => {
+    const limit = fetchLimit({
+      policies: [
+        leakyBucket({ name: 'wide', capacity: 100_000, leakPerSecond: 1000 }),
+        leakyBucket({ name: 'queue', capacity: 100, leakPerSecond: 1 }),
+        leakyBucket({ name: 'empty', capacity: 10, leakPerSecond: 0.1 }),
+        tokenBucket({ name: 'burst', capacity: 1000, refillPerSecond: 1 }),
+      ],
+      store: handStore().store,
+      partition: () => 'one',
+      cost: (request) =>
+        request.method === 'PUT' ? { wide: 50, queue: 50, empty: 0 } : { queue: 1, empty: 0, burst: 0 },
+      headers: { draft, hints: false },
+    })
+    const handle = limit(() => new Response('done'))
+    expect((await handle(new Request('http://api.test/', { method: 'PUT' }))).status).toBe(200)
+    for (const _again of [1, 2]) {
+      const refused = await handle(new Request('http://api.test/'))
+      expect(refused.status).toBe(429)
+      expect(refused.headers.get('retry-after')).toBe('40')
+      expect(refused.headers.get('ratelimit')?.split(', ')[1]).toBe(`"queue"${stated}`)
+      const body = await refused.json()
+      expect([body['violated-policies'], body.detail]).toEqual([['queue'], 'Retry in 40 seconds.'])
+    }
+  },
+)
+
+it('a refusal for a hold too long states the policies of its plan', async () => {
+  const limit = fetchLimit({
+    plans: {
+      free: [leakyBucket({ name: 'slow', capacity: 10, leakPerSecond: 0.05 })],
+      paid: [leakyBucket({ name: 'fast', capacity: 10, leakPerSecond: 100 })],
+    },
+    store: handStore().store,
+    partition: () => 'one',
+    plan: () => 'free',
+    headers: { hints: false },
+  })
+  const handle = limit(() => new Response('done'))
+  await handle(new Request('http://api.test/'))
+  const refused = await handle(new Request('http://api.test/'))
+  expect(refused.headers.get('ratelimit-policy')).toBe('"slow";q=10;w=200')
+  expect((await refused.json())['violated-policies']).toEqual(['slow'])
 })
 
 it('a place is kept for longer than its lease while the request runs', async () => {

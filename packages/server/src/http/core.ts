@@ -4,11 +4,13 @@ import type { Decision } from '../decision.js'
 import { createLimiter, type Limiter } from '../limiter.js'
 import { PartitionError } from '../partition.js'
 import { type Denial, type Denied, denialOf } from './denial.js'
+import { textOf } from './error.js'
 import { exposeFields, type Head, statesLimits } from './head.js'
 import { createHolder, type Holder } from './hold.js'
 import { type AnyHttpOptions, expectHttpOptions, type HeaderOptions, OF_LIMITER } from './options.js'
 import { createPartition, isPlanned } from './partition.js'
 import { createStatements, type Statements } from './statement.js'
+import { createWarn } from './warn.js'
 
 /** What an adapter finds out about a request, each only if it is asked. */
 export interface Seen {
@@ -44,7 +46,8 @@ export function createGate<Args extends readonly unknown[]>(adapter: string, opt
   const limiter = limiterOf(options)
   const { onStoreFailure, cost, scope, headers = {} } = options
   if (typeof cost !== 'function') expectCost(cost, limiter.policies)
-  const partitionOf = createPartition(adapter, options, limiter)
+  const warn = createWarn(options.onWarning)
+  const partitionOf = createPartition(adapter, options, limiter, warn)
   const perScope = limiter.policies.some((policy) => policy.perScope)
   const hints = headers !== false && headers.hints !== false
   const planned = isPlanned(options, limiter)
@@ -87,13 +90,18 @@ export function createGate<Args extends readonly unknown[]>(adapter: string, opt
       const atMs = askedAtMs?.get(decision) ?? Date.now()
       return (status, head) => {
         if (!statesLimits(status)) return
-        const stated = stating?.write(head, limits, atMs) ?? false
-        if (crossOrigin && (stated || !decision.allowed))
-          exposeFields(head, exposedBy(stating ?? statementsOf(decision.plan)))
+        try {
+          const stated = stating?.write(head, limits, atMs) ?? false
+          if (crossOrigin && (stated || !decision.allowed))
+            exposeFields(head, exposedBy(stating ?? statementsOf(decision.plan)))
+        } catch (error) {
+          // Some wrapped method of the response. Whoever answers must not fail for what we have to say.
+          warn('statement', `${adapter} could not state the limits on an answer: ${textOf(error)}`)
+        }
       }
     },
     denial: (decision) => denialOf(decision, hints),
-    holder: createHolder(limiter),
+    holder: createHolder(adapter, limiter, warn),
   }
 }
 

@@ -10,3 +10,12 @@ export function errorOf(adapter: string, thrown: unknown): object {
     cause: thrown,
   })
 }
+
+/** What was thrown, for a sentence about it; never throws. */
+export function textOf(thrown: unknown): string {
+  try {
+    return thrown instanceof Error ? String(thrown.message) : show(thrown)
+  } catch {
+    return 'an object'
+  }
+}

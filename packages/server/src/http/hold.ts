@@ -1,82 +1,96 @@
-import type { Admitted, Decision } from '../decision.js'
+import type { Admitted } from '../decision.js'
 import type { Limiter } from '../limiter.js'
 import type { Denied } from './denial.js'
+import { textOf } from './error.js'
+import { refusedForDelay } from './too-long.js'
+import type { Warn } from './warn.js'
 
-/** Tells when the client has gone or its answer is complete. */
-export type OnEnd = (listener: () => void) => void
+/** How long a request stays with an adapter: until its client has gone or its answer is complete. */
+export interface Stay {
+  onEnd(listener: () => void): void
+  /** Ends the stay of an answer that nobody takes. An adapter whose framework tells of every end has none. */
+  giveUp?(): void
+  /** Whether anybody has taken anything of the answer since this was last asked, or is waiting for it. */
+  moved?(): boolean
+}
 
 /** What an admission asks of an adapter besides going on: to hold the call, and to give places back at its end. */
 export interface Holder {
   /**
-   * Holds an admitted call for as long as it must be.
+   * Holds an admitted call for as long as it must be. Its places are kept meanwhile and while it runs, and given back
+   * when it ends, however it ends.
    * @returns the decision once it may go on; a refusal where it would be held too long; undefined when the client
    * has gone meanwhile, and what it was charged has been given back
    */
-  hold(decision: Admitted, onEnd: OnEnd): Promise<Admitted | Denied | undefined>
+  hold(decision: Admitted, stay: Stay): Promise<Admitted | Denied | undefined>
 }
 
 /** No adapter holds a request for longer. */
 const LONGEST_SECONDS = 10
-/** A place is made to last anew after this part of its lease: twice it may fail. */
-const RENEW_AFTER = 1 / 3
+/** So often a place is made to last anew within its lease: twice it may fail. */
+const RENEWALS = 3
 
 /** @returns undefined where no policy ever asks for either */
-export function createHolder(limiter: Limiter): Holder | undefined {
-  const queues = limiter.policies
-    .filter(({ algorithm }) => algorithm === 'leaky-bucket')
-    .map(({ name }) => name)
+export function createHolder(adapter: string, limiter: Limiter, warn: Warn): Holder | undefined {
   const leases = limiter.policies.flatMap((policy) =>
     policy.algorithm === 'concurrency' ? [policy.leaseUs] : [],
   )
-  if (queues.length === 0 && leases.length === 0) return undefined
-  const renewMs = (Math.min(...leases) / 1000) * RENEW_AFTER
+  if (leases.length === 0 && !limiter.policies.some(({ algorithm }) => algorithm === 'leaky-bucket'))
+    return undefined
+  const renewMs = Math.min(...leases) / 1000 / RENEWALS
 
-  /** Places are kept while the call runs, and given back when it ends, however it ends. */
-  function keepPlaces(decision: Decision, onEnd: OnEnd): void {
-    const renewal = setInterval(() => void limiter.renew(decision), renewMs)
-    unref(renewal)
-    onEnd(() => {
-      clearInterval(renewal)
-      void limiter.release(decision)
-    })
+  /** Nobody waits for what becomes of it, and a limiter of the user's making may fail in any way. */
+  async function attempt(effect: 'refund' | 'release' | 'renew', decision: Admitted): Promise<void> {
+    try {
+      await limiter[effect](decision)
+    } catch (error) {
+      warn(effect, `${adapter}: ${effect} of the limiter failed: ${textOf(error)}`)
+    }
   }
 
-  async function holdFor(decision: Admitted, onEnd: OnEnd): Promise<Admitted | undefined> {
-    const passed = await new Promise<boolean>((resolve) => {
-      const timer = setTimeout(() => resolve(true), decision.delaySeconds * 1000)
-      onEnd(() => {
-        clearTimeout(timer)
-        resolve(false)
-      })
-    })
-    if (passed) return decision
-    await limiter.refund(decision)
-    return undefined
+  /** Makes places last until it is told to stop, or until nobody has taken anything of the answer for a whole lease. */
+  function keepPlaces(decision: Admitted, stay: Stay): () => void {
+    let idle = 0
+    const renewal = setInterval(() => {
+      idle = stay.moved?.() === false ? idle + 1 : 0
+      if (idle === 0) void attempt('renew', decision)
+      else if (idle >= RENEWALS) stay.giveUp?.()
+    }, renewMs)
+    unref(renewal)
+    return () => clearInterval(renewal)
   }
 
   return {
-    async hold(decision, onEnd) {
-      if (decision.delaySeconds > LONGEST_SECONDS) {
-        await limiter.refund(decision)
-        return tooLong(decision, queues)
+    async hold(decision, stay) {
+      const { delaySeconds } = decision
+      if (delaySeconds > LONGEST_SECONDS) {
+        await attempt('refund', decision)
+        return refusedForDelay(decision, LONGEST_SECONDS)
       }
-      if (decision.delaySeconds > 0 && (await holdFor(decision, onEnd)) === undefined) return undefined
-      if (leases.length > 0) keepPlaces(decision, onEnd)
+      const stop = leases.length === 0 ? undefined : keepPlaces(decision, stay)
+      if (delaySeconds > 0 && !(await staysFor(delaySeconds * 1000, stay))) {
+        stop?.()
+        await attempt('refund', decision)
+        return undefined
+      }
+      if (stop !== undefined)
+        stay.onEnd(() => {
+          stop()
+          void attempt('release', decision)
+        })
       return decision
     },
   }
 }
 
-/** The refusal of a call that found a place, but too far behind. */
-function tooLong({ limits, delaySeconds, source }: Admitted, violated: readonly string[]): Denied {
-  return {
-    outcome: 'refused',
-    allowed: false,
-    limits,
-    violated,
-    retryAfterSeconds: delaySeconds - LONGEST_SECONDS,
-    source,
-  }
+function staysFor(ms: number, stay: Stay): Promise<boolean> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(true), ms)
+    stay.onEnd(() => {
+      clearTimeout(timer)
+      resolve(false)
+    })
+  })
 }
 
 function unref(timer: unknown): void {

@@ -1,18 +1,19 @@
 import type { Limiter } from '../limiter.js'
 import { kindsOf, type PartitionInput } from '../partition.js'
 import type { AnyHttpOptions } from './options.js'
-import { warnByDefault } from './warn.js'
+import type { Warn } from './warn.js'
 
 /** Finds who is calling; undefined when the call is not to be counted. What is still missing the limiter refuses. */
 export function createPartition(
   adapter: string,
   options: AnyHttpOptions,
   limiter: Limiter,
+  warn: Warn,
 ): (
   args: readonly unknown[],
   address: () => string | undefined,
 ) => Promise<{ value: PartitionInput } | undefined> {
-  const { partition, missingPartition = 'address', onWarning = warnByDefault } = options
+  const { partition, missingPartition = 'address' } = options
   const kinds = kindsOf(limiter.policies)
   const planned = isPlanned(options, limiter)
   const others = kinds.filter((kind) => kind !== 'client')
@@ -20,19 +21,14 @@ export function createPartition(
     throw new TypeError(
       `Expected partition to be given to ${adapter}: its policies count by "${others.join('" and "')}"`,
     )
-  let warned = options.missingPartition !== undefined
 
-  function warnOnce(missing: readonly string[]): void {
-    if (warned) return
-    warned = true
-    try {
-      onWarning(
-        `${adapter}: partition gave no value for "${missing.join('" and "')}", so the client's address is counted ` +
-          "instead. Set missingPartition to 'address' if that is meant, else to 'reject' or 'skip'.",
-      )
-    } catch {
-      // A listener watches; it must not be able to stop what it watches.
-    }
+  function warnOf(missing: readonly string[]): void {
+    if (options.missingPartition !== undefined) return
+    warn(
+      'missing partition',
+      `${adapter}: partition gave no value for "${missing.join('" and "')}", so the client's address is counted ` +
+        "instead. Set missingPartition to 'address' if that is meant, else to 'reject' or 'skip'.",
+    )
   }
 
   return async (args, addressOf) => {
@@ -45,7 +41,7 @@ export function createPartition(
     if (missingPartition === 'skip') return planned ? { value: record } : undefined
     const address = missingPartition === 'address' ? addressOf() : undefined
     if (address === undefined) return { value: record }
-    warnOnce(missing)
+    warnOf(missing)
     return { value: { ...record, ...Object.fromEntries(missing.map((kind) => [kind, address])) } }
   }
 }
@@ -63,12 +59,12 @@ function policiesWithoutPlan(limiter: Limiter): number | undefined {
   }
 }
 
-/** A result as a record by kind; undefined for what is no partition at all, which the limiter refuses by name. */
+/** A result as a record by kind, read once so that what is checked is what counts; undefined for what is no partition at all, which the limiter refuses by name. */
 function recordOf(given: unknown): Readonly<Record<string, string | undefined>> | undefined {
   if (typeof given === 'string') return { client: given }
   if (isMissing(given)) return {}
   return typeof given === 'object' && !Array.isArray(given)
-    ? (given as Readonly<Record<string, string | undefined>>)
+    ? { ...(given as Readonly<Record<string, string | undefined>>) }
     : undefined
 }
 

@@ -1,0 +1,47 @@
+import { watchBody } from './body-end.js'
+import type { Stay } from './hold.js'
+
+/** For how long a Request stays: until its answer has been read or given up, or its client has gone. */
+export interface FetchStay extends Stay {
+  /** Ends the stay with the answer, where there is anybody who has to know of its end. */
+  until(answer: () => Promise<Response>): Promise<Response>
+}
+
+export function createFetchStay({ signal, method }: Request): FetchStay {
+  const listeners = new Set<() => void>()
+  let moved = (): boolean => true
+
+  function end(): void {
+    signal.removeEventListener('abort', end)
+    for (const listener of listeners) listener()
+    listeners.clear()
+  }
+
+  return {
+    onEnd(listener) {
+      if (signal.aborted) return listener()
+      if (listeners.size === 0) signal.addEventListener('abort', end)
+      listeners.add(listener)
+    },
+    // No platform promises to read a body, to cancel one or to abort a request: one that is not read is given up.
+    giveUp: end,
+    moved: () => moved(),
+    async until(answer) {
+      if (listeners.size === 0) return answer()
+      try {
+        const given = await answer()
+        if (method === 'HEAD') {
+          // Whatever body this has is for nobody.
+          end()
+          return given
+        }
+        const { response, ...body } = watchBody(given, end)
+        moved = body.moved
+        return response
+      } catch (error) {
+        end()
+        throw error
+      }
+    },
+  }
+}
