@@ -39,7 +39,10 @@ export interface LimiterSettings {
   readonly idSeconds?: number
   /** Told what goes on. What it throws is passed over. */
   readonly onEvent?: (event: LimiterEvent) => void
-  /** For deadlines, not for counting: the store has its own clock. @default the machine's */
+  /**
+   * For deadlines and what an adapter waits for, not for counting: the store has its own clock.
+   * @default the machine's
+   */
   readonly clock?: Clock
 }
 
@@ -115,7 +118,7 @@ export function expectSeconds(option: string, value: unknown, least: number, mos
     throw new RangeError(expected(option, `a number of seconds from ${least} to ${most}`, value))
 }
 
-function expectClock(clock: Clock): void {
+export function expectClock(clock: Clock): void {
   expectNow('clock', clock)
   expectFunction('clock.setTimeout', clock.setTimeout)
   expectFunction('clock.clearTimeout', clock.clearTimeout)

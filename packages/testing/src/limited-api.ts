@@ -82,7 +82,7 @@ function serverOf(settings: Settings, log: Log): Server {
   const note = ({ method, url, headers }: Request, admitted: boolean): void =>
     log.add({ method, url, headers, admitted, atMs: clock.now() })
   const priced = cost === undefined ? undefined : { cost }
-  const handle = rateLimit({ limiter, partition, scope, headers, ...priced })(
+  const handle = rateLimit({ limiter, clock, partition, scope, headers, ...priced })(
     (request: Request, fate: { admitted: boolean }) => {
       fate.admitted = true
       note(request, true)

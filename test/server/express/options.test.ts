@@ -30,12 +30,13 @@ describe('rateLimit', () => {
     ],
     [
       { limiter, store: memoryStore() },
-      `Unknown option "store" of rateLimit with a limiter; it takes ${ours}`,
+      `Unknown option "store" of rateLimit with a limiter; it takes ${ours}, clock`,
     ],
     [
       { policies, windowMs: 1000 },
       `Unknown option "windowMs" of rateLimit without a limiter; it takes ${limiters}, ${ours}`,
     ],
+    [{ limiter, clock: {} }, 'Expected clock to be a clock whose now() gives a number, got an object'],
     [{ policies, partition: 'x' }, 'Expected partition to be a function, got "x"'],
     [{ policies, skip: true }, 'Expected skip to be a function, got true'],
     [{ policies, onDenied: {} }, 'Expected onDenied to be a function, got an object'],

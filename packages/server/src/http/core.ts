@@ -1,3 +1,4 @@
+import { systemClock } from '@ratepact/contract'
 import type { ConsumeOptions } from '../call.js'
 import { expectCost } from '../cost.js'
 import type { Decision } from '../decision.js'
@@ -101,7 +102,7 @@ export function createGate<Args extends readonly unknown[]>(adapter: string, opt
       }
     },
     denial: (decision) => denialOf(decision, hints),
-    holder: createHolder(adapter, limiter, warn),
+    holder: createHolder({ adapter, limiter, clock: options.clock ?? systemClock, warn }),
   }
 }
 

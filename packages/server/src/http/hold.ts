@@ -1,3 +1,4 @@
+import type { Clock } from '@ratepact/contract'
 import type { Admitted } from '../decision.js'
 import type { Limiter } from '../limiter.js'
 import type { Denied } from './denial.js'
@@ -30,8 +31,17 @@ const LONGEST_SECONDS = 10
 /** So often a place is made to last anew within its lease: twice it may fail. */
 const RENEWALS = 3
 
+/** What a holder holds for. */
+export interface HolderOf {
+  readonly adapter: string
+  readonly limiter: Limiter
+  /** What it waits by, and makes places last by. */
+  readonly clock: Clock
+  readonly warn: Warn
+}
+
 /** @returns undefined where no policy ever asks for either */
-export function createHolder(adapter: string, limiter: Limiter, warn: Warn): Holder | undefined {
+export function createHolder({ adapter, limiter, clock, warn }: HolderOf): Holder | undefined {
   const leases = limiter.policies.flatMap((policy) =>
     policy.algorithm === 'concurrency' ? [policy.leaseUs] : [],
   )
@@ -51,13 +61,21 @@ export function createHolder(adapter: string, limiter: Limiter, warn: Warn): Hol
   /** Makes places last until it is told to stop, or until nobody has taken anything of the answer for a whole lease. */
   function keepPlaces(decision: Admitted, stay: Stay): () => void {
     let idle = 0
-    const renewal = setInterval(() => {
+    let renewal: unknown
+    function arm(): void {
+      renewal = clock.setTimeout(renew, renewMs)
+      // Who still takes the answer keeps the process alive, not we.
+      ;(renewal as { unref?: () => void } | undefined)?.unref?.()
+    }
+    function renew(): void {
+      // Before anything that may stop it.
+      arm()
       idle = stay.moved?.() === false ? idle + 1 : 0
       if (idle === 0) void attempt('renew', decision)
       else if (idle >= RENEWALS) stay.giveUp?.()
-    }, renewMs)
-    unref(renewal)
-    return () => clearInterval(renewal)
+    }
+    arm()
+    return () => clock.clearTimeout(renewal)
   }
 
   return {
@@ -68,7 +86,7 @@ export function createHolder(adapter: string, limiter: Limiter, warn: Warn): Hol
         return refusedForDelay(decision, LONGEST_SECONDS)
       }
       const stop = leases.length === 0 ? undefined : keepPlaces(decision, stay)
-      if (delaySeconds > 0 && !(await staysFor(delaySeconds * 1000, stay))) {
+      if (delaySeconds > 0 && !(await staysFor(delaySeconds * 1000, stay, clock))) {
         stop?.()
         await attempt('refund', decision)
         return undefined
@@ -83,16 +101,13 @@ export function createHolder(adapter: string, limiter: Limiter, warn: Warn): Hol
   }
 }
 
-function staysFor(ms: number, stay: Stay): Promise<boolean> {
+/** Keeps the process alive meanwhile, unlike a renewal: somebody waits for what comes after it. */
+function staysFor(ms: number, stay: Stay, clock: Clock): Promise<boolean> {
   return new Promise((resolve) => {
-    const timer = setTimeout(() => resolve(true), ms)
+    const timer = clock.setTimeout(() => resolve(true), ms)
     stay.onEnd(() => {
-      clearTimeout(timer)
+      clock.clearTimeout(timer)
       resolve(false)
     })
   })
-}
-
-function unref(timer: unknown): void {
-  ;(timer as { unref?: () => void }).unref?.()
 }

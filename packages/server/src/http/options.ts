@@ -1,8 +1,13 @@
-import type { Draft, LegacyDialect } from '@ratepact/contract'
+import type { Clock, Draft, LegacyDialect } from '@ratepact/contract'
 import type { Cost } from '../cost.js'
 import { expected, expectFunction, expectObject, expectOneOf, expectOnly } from '../expect.js'
 import type { Limiter } from '../limiter.js'
-import type { LimiterOptions, OnStoreFailure, PlannedLimiterOptions } from '../limiter-options.js'
+import {
+  expectClock,
+  type LimiterOptions,
+  type OnStoreFailure,
+  type PlannedLimiterOptions,
+} from '../limiter-options.js'
 import type { PartitionInput } from '../partition.js'
 import type { Plans } from '../plans.js'
 import type { Policy } from '../policy.js'
@@ -86,6 +91,11 @@ export interface HttpOptions<
 /** A limiter that is there already. */
 export interface ByLimiter<Name extends string, Kind extends string> {
   readonly limiter: Limiter<Name, Kind>
+  /**
+   * What calls are held by, and their places made to last by: the clock that the limiter was made with, which it
+   * does not tell. @default the machine's
+   */
+  readonly clock?: Clock
   readonly policies?: undefined
 }
 
@@ -138,8 +148,9 @@ export function expectHttpOptions(adapter: string, options: unknown): asserts op
     throw new TypeError(`Expected ${adapter} to be given either limiter, policies or plans`)
   if (limiter === undefined) expectOnly(`${adapter} without a limiter`, rest, [...OF_LIMITER, ...OWN])
   else {
-    expectOnly(`${adapter} with a limiter`, rest, OWN)
+    expectOnly(`${adapter} with a limiter`, rest, [...OWN, 'clock'])
     expectLimiter(limiter)
+    if (given.clock !== undefined) expectClock(given.clock as Clock)
   }
   for (const name of ['partition', 'skip', 'onDenied', 'onWarning'])
     if (given[name] !== undefined) expectFunction(name, given[name])
