@@ -1,6 +1,7 @@
 import type { Clock } from '@ratepact/contract'
 import { Alarm } from './alarm.js'
-import { Heap } from './heap.js'
+import type { Lane } from './lane.js'
+import { Lanes } from './lanes.js'
 import type { Flight, Pace } from './pace/pace.js'
 import type { StopSignal } from './stop-signal.js'
 
@@ -27,24 +28,26 @@ export interface QueueRefusal {
   readonly waitMs: number
 }
 
-interface Waiter extends Turn {
-  readonly resolve: (flight: Flight) => void
-  readonly reject: (reason: unknown) => void
-  /** Stops listening to the signal. */
-  readonly release: (() => void) | undefined
+/** A call that waits. What comes of it is told to whoever listens, once somebody does. */
+export interface Waiter extends Turn {
+  /** The flight or the error that its wait ended with. */
+  ended?: Flight | Error
+  settle?: (ended: Flight | Error) => void
 }
 
+/** A timer may wake this late; what could go in time is not refused for it. */
+const lateWakeMs = 100
+
 /**
- * The calls of one partition that wait for its pace: in order, the first holding back the rest, one
- * timer for all of them. A call that cannot go before its deadline is refused as soon as that is known.
+ * The calls of one partition that wait for its pace: those of each route in a lane, in order, the first holding
+ * back the rest; one timer for all. A call that cannot go before its deadline is refused as soon as that is known.
  */
 export class Queue {
   readonly #pace: Pace
   readonly #clock: Clock
   readonly #maxQueue: number
   readonly #alarm: Alarm
-  readonly #order: Heap<Waiter> = new Heap(goesFirst)
-  readonly #deadlines: Heap<Waiter> = new Heap((a, b) => a.deadlineMs < b.deadlineMs)
+  readonly #lanes: Lanes
   #flying = 0
   #closed = false
 
@@ -52,12 +55,13 @@ export class Queue {
     this.#pace = pace
     this.#clock = clock
     this.#maxQueue = maxQueue
+    this.#lanes = new Lanes(pace)
     this.#alarm = new Alarm(clock, () => this.#pump())
   }
 
   /** How many calls wait. */
   get size(): number {
-    return this.#order.size
+    return this.#lanes.size
   }
 
   /** Whether an answer is to come that may change what is known. */
@@ -67,7 +71,7 @@ export class Queue {
 
   /** Milliseconds until the pace would let such a call go, were it first; infinite = after an answer in flight. */
   waitMs(route: string, cost: number): number {
-    return this.#pace.next(route, cost, this.size + 1) - this.#clock.now()
+    return this.#pace.next(route, cost, this.#lanes.queued(route) + 1) - this.#clock.now()
   }
 
   /**
@@ -77,68 +81,103 @@ export class Queue {
   take(turn: Turn): Flight | Promise<Flight> {
     if (this.#closed) throw turn.refuse({ why: 'closed', waitMs: Number.POSITIVE_INFINITY })
     if (this.size === 0 && !(this.waitMs(turn.route, turn.cost) > 0)) return this.#send(turn)
-    if (!turn.again && this.size >= this.#maxQueue) {
+    const waiter: Waiter = { ...turn }
+    this.#lanes.add(waiter)
+    this.#pump()
+    if (waiter.ended instanceof Error) throw waiter.ended
+    if (waiter.ended !== undefined) return waiter.ended
+    if (!turn.again && this.size > this.#maxQueue) {
+      this.#lanes.remove(waiter)
+      this.#pump()
       throw turn.refuse({ why: 'full', waitMs: this.waitMs(turn.route, turn.cost) })
     }
-    return new Promise((resolve, reject) => {
-      const release = turn.signal?.listen(() => {
-        this.#leave(waiter)
-        reject(turn.signal?.reason)
-        this.#pump()
-      })
-      const waiter: Waiter = { ...turn, resolve, reject, release }
-      this.#order.push(waiter)
-      this.#deadlines.push(waiter)
-      this.#pump()
-    })
+    return this.#wait(waiter)
   }
 
   /** A flight has ended, and the pace knows. */
   landed(): void {
     this.#flying -= 1
+    this.#lanes.changed()
     this.#pump()
-  }
-
-  /** Looks at everything anew: sends who may go, one by one, refuses who never can, sets the timer for the rest. */
-  #pump(): void {
-    while (this.#step());
-  }
-
-  /** @returns whether a call left the queue, so that all has to be looked at again */
-  #step(): boolean {
-    const first = this.#order.peek()
-    const soonest = this.#deadlines.peek()
-    if (first === undefined || soonest === undefined) {
-      this.#alarm.clear()
-      return false
-    }
-    const at = this.#pace.next(first.route, first.cost, this.size)
-    // Read after the pace has read it, or its "now" would lie ahead of this one.
-    const now = this.#clock.now()
-    if (!(at > now)) {
-      this.#leave(first)
-      first.resolve(this.#send(first))
-      return true
-    }
-    // While an answer is to come the instant is a guess: it may yet be sooner.
-    const hopeless = !this.flying && soonest.deadlineMs < at
-    if (hopeless || soonest.deadlineMs <= now) {
-      this.#leave(soonest)
-      soonest.reject(soonest.refuse({ why: 'late', waitMs: at - now }))
-      return true
-    }
-    this.#alarm.set(Math.min(at, soonest.deadlineMs))
-    return false
   }
 
   /** Ends every wait, now and from now on. Calls in flight are left alone. */
   close(): void {
     this.#closed = true
-    for (let first = this.#order.peek(); first !== undefined; first = this.#order.peek()) {
-      this.#leave(first)
-      first.reject(first.refuse({ why: 'closed', waitMs: Number.POSITIVE_INFINITY }))
+    const order = this.#lanes.inOrder()
+    for (let lane = order.peek(); lane !== undefined; lane = order.peek()) {
+      order.remove(lane)
+      for (let first = lane.first; first !== undefined; first = lane.first) {
+        this.#end(first, first.refuse({ why: 'closed', waitMs: Number.POSITIVE_INFINITY }))
+      }
     }
     this.#alarm.clear()
+  }
+
+  #wait(waiter: Waiter): Promise<Flight> {
+    const { signal } = waiter
+    return new Promise((resolve, reject) => {
+      const release = signal?.listen(() => {
+        this.#lanes.remove(waiter)
+        reject(signal.reason)
+        this.#pump()
+      })
+      waiter.settle = (ended) => {
+        release?.()
+        if (ended instanceof Error) reject(ended)
+        else resolve(ended)
+      }
+    })
+  }
+
+  /**
+   * Looks at everything anew: sends who may go, in order, refuses who never can, sets the timer for the rest.
+   * A lane that must wait is asked once: whoever goes after it leaves no more for it.
+   */
+  #pump(): void {
+    const order = this.#lanes.inOrder()
+    const held: Waiter[] = []
+    let wakeMs = Number.POSITIVE_INFINITY
+    for (let lane = order.peek(); lane !== undefined; lane = order.peek()) {
+      order.remove(lane)
+      const atMs = this.#serve(lane, held)
+      if (lane.first === undefined) continue
+      if (atMs === undefined) order.push(lane)
+      else {
+        held.push(lane.first)
+        wakeMs = Math.min(wakeMs, atMs)
+      }
+    }
+    if (this.size === 0) this.#alarm.clear()
+    else this.#alarm.set(wakeMs)
+  }
+
+  /** @returns undefined when a call left the lane, else when to look at it again */
+  #serve({ first, soonest }: Lane, held: readonly Waiter[]): number | undefined {
+    if (first === undefined || soonest === undefined) return undefined
+    const atMs = this.#pace.next(first.route, first.cost, this.#lanes.queued(first.route))
+    // Read after the pace has read it, or its "now" would lie ahead of this one.
+    const nowMs = this.#clock.now()
+    // While an answer is to come the instant is a guess: it may yet be sooner.
+    const hopeless = !this.flying && soonest.deadlineMs < atMs
+    const over = soonest.deadlineMs + (atMs > nowMs ? 0 : lateWakeMs) <= nowMs
+    if (hopeless || over) {
+      this.#end(soonest, soonest.refuse({ why: 'late', waitMs: Math.max(0, atMs - nowMs) }))
+      return undefined
+    }
+    const keptMs = atMs > nowMs ? atMs : this.#keptMs(first, held)
+    if (keptMs > nowMs) return Math.min(keptMs, soonest.deadlineMs)
+    this.#end(first, this.#send(first))
+    return undefined
+  }
+
+  /** Until when a call is kept from taking what one before it, on another route, needs more of and waits for. */
+  #keptMs({ route, cost }: Waiter, held: readonly Waiter[]): number {
+    let most = cost
+    for (const other of held) {
+      if (other.cost > most && this.#lanes.share(route, other.route)) most = other.cost
+    }
+    return most === cost ? 0 : this.#pace.next(route, most, this.#lanes.queued(route))
   }
 
   #send({ route, cost }: Turn): Flight {
@@ -146,13 +185,9 @@ export class Queue {
     return this.#pace.send(route, cost)
   }
 
-  #leave(waiter: Waiter): void {
-    waiter.release?.()
-    this.#order.remove(waiter)
-    this.#deadlines.remove(waiter)
+  #end(waiter: Waiter, ended: Flight | Error): void {
+    this.#lanes.remove(waiter)
+    waiter.ended = ended
+    waiter.settle?.(ended)
   }
-}
-
-function goesFirst(a: Waiter, b: Waiter): boolean {
-  return a.priority === b.priority ? a.arrival < b.arrival : a.priority > b.priority
 }
