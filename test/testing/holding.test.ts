@@ -61,6 +61,14 @@ describe('an API that holds calls', () => {
     await clock.advance(31_000)
     expect([await api.limits(url), clock.pending]).toMatchObject([[{ available: 1 }], 0])
   })
+
+  test('does not take the renewing of a place for what a promise waits for', async () => {
+    const clock = testClock()
+    const respond = () => new Promise<Response>((resolve) => setTimeout(() => resolve(new Response()), 50))
+    const api = limitedApi({ clock, policies: [running], respond })
+    expect((await clock.runUntil(api.fetch(url))).status).toBe(200)
+    expect([clock.now(), clock.pending]).toEqual([0, 0])
+  })
 })
 
 describe('an adapter given a clock', () => {

@@ -1,3 +1,4 @@
+import type { Clock } from '@ratepact/contract'
 import { testClock } from '@ratepact/testing'
 import { describe, expect, test } from 'vitest'
 
@@ -163,4 +164,111 @@ describe('runUntil', () => {
   test('gives up on a promise that nothing will settle', async () => {
     await expect(testClock().runUntil(new Promise(() => {}))).rejects.toThrow('Nothing is left to wait for')
   })
+})
+
+describe('movements at once', () => {
+  const wait = (clock: Clock, ms: number) =>
+    new Promise<void>((resolve) => void clock.setTimeout(resolve, ms))
+  const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+  test.each([1, 2, 50])('of %i runUntil overtake nothing that a settling promise waits for', async (many) => {
+    const clock = testClock()
+    const seen: [string, number][] = []
+    for (const ms of [20, 30]) clock.setTimeout(() => seen.push([`timer ${ms}`, clock.now()]), ms)
+    const chain = (async () => {
+      await wait(clock, 10)
+      await turn()
+      await wait(clock, 5)
+      seen.push(['chain', clock.now()])
+    })()
+    await Promise.all(Array.from({ length: many }, () => clock.runUntil(chain)))
+    expect([seen, clock.now()]).toEqual([[['chain', 15]], 15])
+  })
+
+  test('of runUntil each end where they would alone', async () => {
+    const clock = testClock()
+    const ends = [30, 10, 20].map(async (ms) => {
+      await clock.runUntil(wait(clock, ms))
+      return clock.now()
+    })
+    expect(await Promise.all(ends)).toEqual([30, 10, 20])
+  })
+
+  test('of runUntil fail each for itself', async () => {
+    const clock = testClock()
+    const short = clock.runUntil(wait(clock, 20_000), { maxSeconds: 10 })
+    const long = clock.runUntil(wait(clock, 30_000).then(() => 'done'))
+    await expect(short).rejects.toThrow('still open after 10 s')
+    expect(await long).toBe('done')
+  })
+
+  test('of advance add up, one after the other', async () => {
+    const clock = testClock()
+    const ends = [1000, 500, 0].map(async (ms) => {
+      await clock.advance(ms)
+      return clock.now()
+    })
+    expect(await Promise.all(ends)).toEqual([1000, 1500, 1500])
+    expect(clock.now()).toBe(1500)
+  })
+
+  test('let an advance see the middle of a runUntil', async () => {
+    const clock = testClock()
+    let ended = false
+    const done = clock.runUntil(wait(clock, 100)).then(() => {
+      ended = true
+    })
+    await clock.advance(60)
+    expect([clock.now(), ended]).toEqual([60, false])
+    await done
+    expect(clock.now()).toBe(100)
+  })
+
+  test('include those that the function of a wait makes, from its own instant', async () => {
+    const clock = testClock()
+    const seen: number[] = []
+    clock.setTimeout(async () => {
+      await clock.advance(200)
+      seen.push(clock.now())
+      await clock.runUntil(wait(clock, 100))
+      seen.push(clock.now())
+    }, 500)
+    await clock.advance(1000)
+    expect([seen, clock.now()]).toEqual([[700, 800], 1000])
+  })
+
+  test('include those that the promise of a runUntil makes', async () => {
+    const clock = testClock()
+    const body = async () => {
+      await wait(clock, 10)
+      await clock.advance(20)
+      await clock.runUntil(wait(clock, 30))
+      return clock.now()
+    }
+    expect(await clock.runUntil(body())).toBe(60)
+  })
+
+  test('all fail with what a wait throws, and time can be moved again', async () => {
+    const clock = testClock()
+    clock.setTimeout(() => {
+      throw new Error('from the wait')
+    }, 5)
+    const moves = [clock.advance(10), clock.runUntil(wait(clock, 20)), clock.advance(10)]
+    for (const outcome of await Promise.allSettled(moves))
+      expect(outcome).toMatchObject({ status: 'rejected', reason: { message: 'from the wait' } })
+    await clock.advance(15)
+    expect([clock.now(), clock.pending]).toEqual([20, 0])
+  })
+})
+
+test('a wait that is not waited for runs when time passes it, and time does not pass for its sake', async () => {
+  const clock = testClock()
+  const seen: number[] = []
+  const timer = clock.setTimeout(() => seen.push(clock.now()), 10)
+  ;(timer as { unref(): void }).unref()
+  const real = new Promise<number>((resolve) => setTimeout(() => resolve(7), 30))
+  expect(await clock.runUntil(real)).toBe(7)
+  expect([clock.now(), clock.pending, seen]).toEqual([0, 1, []])
+  await clock.runUntil(new Promise<void>((resolve) => void clock.setTimeout(resolve, 20)))
+  expect([clock.now(), clock.pending, seen]).toEqual([20, 0, [10]])
 })

@@ -1,7 +1,6 @@
 import type { Clock } from '@ratepact/contract'
 import { checkMembers, checkNumber, expected } from './check.js'
-import { Timers } from './timers.js'
-import { pause, settleTurns } from './turn.js'
+import { type Movement, Time } from './movement.js'
 
 /** How far `runUntil` goes. */
 export interface RunUntilOptions {
@@ -11,16 +10,18 @@ export interface RunUntilOptions {
 
 /** A clock that stands still until a test moves it. Give the same one to the limited API and to the client. */
 export interface TestClock extends Clock {
-  /** How many waits are pending: 0 when nobody left a timer behind. */
+  /** How many waits are pending: 0 when nobody left a timer behind. Those of `unref()` count too. */
   readonly pending: number
   /**
    * Moves time on by `ms` milliseconds, running each wait that ends meanwhile at its own instant and letting
-   * promises settle after each. Rejects with what a wait's function throws.
+   * promises settle after each. Rejects with what a wait's function throws. Called while another advance is under
+   * way it begins where that one ends, but at once when the function of a wait calls it.
    */
   advance(ms: number): Promise<void>
   /**
    * Moves time from one pending wait to the next until the promise settles, and settles as it does. However
-   * long the waits are, no real time is spent on them.
+   * long the waits are, no real time is spent on them. Several at once, and advances meanwhile, share the way: each
+   * ends where it would alone. Waits on which `unref()` was called are run as they are met, not waited for.
    * @throws Error when the promise is still open after `maxSeconds`, or nothing that it could wait for is left
    */
   runUntil<T>(promise: PromiseLike<T>, options?: RunUntilOptions): Promise<T>
@@ -29,9 +30,6 @@ export interface TestClock extends Clock {
 /** Above this a platform's timer would fire at once. */
 const longestTimerMs = 2 ** 31 - 1
 const yearMs = 366 * 86_400_000
-/** Pauses of a millisecond or more, while no wait is pending, before a promise counts as one that never settles. */
-const mostPauses = 2000
-
 /**
  * A clock for tests, at 0 to begin with.
  * @example
@@ -41,71 +39,49 @@ const mostPauses = 2000
  * const responses = await clock.runUntil(Promise.all(calls.map((call) => client(call))))
  */
 export function testClock(): TestClock {
-  const timers = new Timers()
-  let nowMs = 0
-
-  function runFirst(): void {
-    const timer = timers.first
-    if (timer === undefined) return
-    timers.remove(timer)
-    nowMs = Math.max(nowMs, timer.atMs)
-    timer.run()
-  }
+  const time = new Time()
 
   async function advance(ms: number): Promise<void> {
     checkNumber('the milliseconds to advance by', ms, 0, yearMs)
-    const endMs = nowMs + ms
-    await settleTurns()
-    while ((timers.first?.atMs ?? Number.POSITIVE_INFINITY) <= endMs) {
-      runFirst()
-      await settleTurns()
-    }
-    nowMs = Math.max(nowMs, endMs)
+    const endMs = time.advanceFromMs + ms
+    await moved(time, { endMs, isExact: true, isDone: () => false })
   }
 
   async function runUntil<T>(promise: PromiseLike<T>, options: RunUntilOptions = {}): Promise<T> {
     checkMembers('the options of runUntil', options, ['maxSeconds'])
     const { maxSeconds = 3600 } = options
     checkNumber('maxSeconds', maxSeconds, 0, yearMs / 1000)
-    const endMs = nowMs + maxSeconds * 1000
     const outcome = watch(promise)
-    let pauses = 0
-    for (await settleTurns(); !outcome.settled; await settleTurns()) {
-      const nextMs = timers.first?.atMs
-      if (nextMs === undefined) {
-        pauses += 1
-        if (pauses > mostPauses) throw new Error('Nothing is left to wait for, and the promise is still open')
-        await pause()
-      } else if (nextMs > endMs) {
-        throw new Error(`The promise is still open after ${maxSeconds} s of the test clock`)
-      } else {
-        pauses = 0
-        runFirst()
-      }
-    }
+    const endMs = time.nowMs + maxSeconds * 1000
+    const late = `The promise is still open after ${maxSeconds} s of the test clock`
+    await moved(time, { endMs, isExact: false, isDone: () => outcome.settled }, late)
     return promise
   }
 
   return {
-    now: () => nowMs,
+    now: () => time.nowMs,
     get pending() {
-      return timers.size
+      return time.timers.size
     },
     setTimeout(run, ms) {
       if (!(ms <= longestTimerMs)) {
         // The machine's clock would fire at once here; a test should tell, not hide it.
         throw new RangeError(expected('the milliseconds of a timer', `at most ${longestTimerMs}`, ms))
       }
-      const timer = { atMs: nowMs + Math.max(1, ms), run }
-      timers.add(timer)
-      return timer
+      return time.timers.add(time.nowMs + Math.max(1, ms), run)
     },
     clearTimeout: (handle) => {
-      timers.remove(handle)
+      time.timers.remove(handle)
     },
     advance,
     runUntil,
   }
+}
+
+function moved(time: Time, aim: Pick<Movement, 'endMs' | 'isExact' | 'isDone'>, late = ''): Promise<void> {
+  return new Promise((resolve, reject) => {
+    time.move({ ...aim, end: resolve, fail: reject, tooFar: () => new Error(late) })
+  })
 }
 
 function watch(promise: PromiseLike<unknown>): { readonly settled: boolean } {

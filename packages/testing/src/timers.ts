@@ -2,6 +2,10 @@
 export interface Timer {
   readonly atMs: number
   readonly run: () => void
+  /** Whether time goes on for its sake; on a machine's clock, whether it keeps the process alive. */
+  readonly isAwaited: boolean
+  /** As a timer of Node's has it: the wait goes on, and nothing is to wait for it. */
+  unref(): void
 }
 
 /** Waits in the order in which they end; those that end together, in the order in which they were asked for. */
@@ -16,10 +20,24 @@ export class Timers {
     return this.#order[0]
   }
 
-  add(timer: Timer): void {
+  /** The first for whose sake time goes on. */
+  get firstAwaited(): Timer | undefined {
+    return this.#order.find(({ isAwaited }) => isAwaited)
+  }
+
+  add(atMs: number, run: () => void): Timer {
+    const timer = {
+      atMs,
+      run,
+      isAwaited: true,
+      unref() {
+        timer.isAwaited = false
+      },
+    }
     let index = this.#order.length
-    while (index > 0 && (this.#order[index - 1]?.atMs ?? 0) > timer.atMs) index -= 1
+    while (index > 0 && (this.#order[index - 1]?.atMs ?? 0) > atMs) index -= 1
     this.#order.splice(index, 0, timer)
+    return timer
   }
 
   /** Takes a timer out; whether it was there. */
