@@ -94,14 +94,55 @@ describe('partitions', () => {
     expect(api.limits(url, bearer('one more'))).toHaveLength(1)
   })
 
-  it('in use are never forgotten', async () => {
+  it('in use are never forgotten, and trimmed once they are not', async () => {
     const { clock, fetch } = fakeServer((number) => respond(200, { ratelimit: `"a";r=${number};t=1` }), 10)
     const api = createFetch({ fetch, clock })
+    const knows = (token: number): boolean => api.limits(url, bearer(String(token))).length > 0
     const busy = Array.from({ length: 1500 }, (_, token) => api(url, bearer(String(token))))
-    await clock.runUntil(Promise.all(busy))
-    expect(api.limits(url, bearer('0'))).toHaveLength(1)
-    await clock.runUntil(api(url, bearer('new')))
-    expect(api.limits(url, bearer('0'))).toEqual([])
+    const slow = api(url, bearer('0'))
+    await clock.advance(11)
+    await Promise.all(busy)
+    expect(knows(0)).toBe(true)
+    await clock.runUntil(slow)
+    expect(Array.from(busy, (_, token) => token).filter(knows)).toHaveLength(1000)
+    expect(knows(0)).toBe(true)
+    expect(knows(1)).toBe(false)
+  })
+
+  it('may be many at once', async () => {
+    const { clock, fetch } = fakeServer(() => respond(200, { ratelimit: '"a";r=5;t=1' }))
+    const tokens = Array.from({ length: 10_000 }, (_, token) => String(token))
+    const api = createFetch({ fetch, clock })
+    await Promise.all(tokens.map((token) => api(url, bearer(token))))
+    expect(tokens.filter((token) => api.limits(url, bearer(token)).length > 0)).toHaveLength(1000)
+  })
+
+  it('that must wait are kept while harmless ones are forgotten, and forgotten when they need not', async () => {
+    const { clock, sent, fetch } = fakeServer((_, { init }) => {
+      const blocked = new Headers(init.headers).get('authorization') === 'Bearer blocked'
+      const ratelimit = '"a";r=5;t=1'
+      return blocked ? respond(429, { ratelimit, 'retry-after': '50' }) : respond(200, { ratelimit })
+    })
+    const api = createFetch({ fetch, clock, maxWaitSeconds: 5 })
+    await api(url, bearer('blocked'))
+    for (let token = 0; token < 2500; token += 1) await api(url, bearer(String(token)))
+    await expect(api(url, bearer('blocked'))).rejects.toMatchObject({ reason: 'max-wait' })
+    expect(sent).toHaveLength(2501)
+    for (let token = 0; token < 2500; token += 1) await api(url, bearer(String(token)))
+    expect(api.limits(url, bearer('blocked'))).toHaveLength(1)
+    await clock.advance(200_000)
+    await api(url, bearer('one more'))
+    expect(api.limits(url, bearer('blocked'))).toHaveLength(0)
+  })
+
+  it('that must wait are forgotten too when there are thousands of them, the oldest first', async () => {
+    const { clock, sent, fetch } = fakeServer(() => respond(429, { 'retry-after': '5000' }))
+    const api = createFetch({ fetch, clock, maxAttempts: 1, maxWaitSeconds: 5 })
+    for (let token = 0; token <= 10_000; token += 1) await api(url, bearer(String(token)))
+    await expect(api(url, bearer('1'))).rejects.toThrow()
+    await expect(api(url, bearer('10000'))).rejects.toThrow()
+    expect(sent).toHaveLength(10_001)
+    expect((await api(url, bearer('0'))).status).toBe(429)
   })
 
   it('that make no sense fail the call and name the option', async () => {

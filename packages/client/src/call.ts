@@ -56,11 +56,11 @@ export class Call {
 
   async run(): Promise<Response> {
     const { partition, outgoing } = this.#parts
-    partition.busy += 1
+    partition.begin()
     try {
       return await this.#attempts()
     } finally {
-      partition.busy -= 1
+      partition.end()
       outgoing.done()
     }
   }

@@ -21,12 +21,27 @@ export class Partition {
   readonly pace: Pace
   readonly queue: Queue
   readonly streak: Streak = new Streak()
+  readonly #told: (idle: boolean) => void
   /** Calls that are under way, from their first claim to their last answer. */
-  busy = 0
+  #busy = 0
 
-  constructor(label: string, pace: Pace, clock: Clock, maxQueue: number) {
+  /** @param told is told when the first call begins and when the last has ended */
+  constructor(label: string, pace: Pace, clock: Clock, maxQueue: number, told: (idle: boolean) => void) {
     this.label = label
+    this.#told = told
     this.pace = pace
     this.queue = new Queue(pace, clock, maxQueue)
+  }
+
+  /** A call begins. */
+  begin(): void {
+    this.#busy += 1
+    if (this.#busy === 1) this.#told(false)
+  }
+
+  /** A call has ended, however it did. */
+  end(): void {
+    this.#busy -= 1
+    if (this.#busy === 0) this.#told(true)
   }
 }

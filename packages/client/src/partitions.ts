@@ -1,16 +1,16 @@
 import type { Settings } from './options.js'
 import { createPace } from './pace/engine.js'
 import { Partition } from './partition.js'
+import { Resting } from './resting.js'
 
-/** How many partitions nobody uses are remembered. */
-const mostIdle = 1000
 /** A stated block is believed for at least this long before one call asks again. */
 const leastBelievedMs = 600_000
 
-/** The partitions of one client, those used last kept longest. */
+/** The partitions of one client: all that are in use, and of the others those worth keeping. */
 export class Partitions {
   readonly #settings: Settings
   readonly #known = new Map<string, Partition>()
+  readonly #resting = new Resting((key) => this.#known.delete(key))
   #made = 0
 
   constructor(settings: Settings) {
@@ -24,33 +24,26 @@ export class Partitions {
 
   /** The partition of that key, made if need be. */
   open(key: string, origin: string): Partition {
-    const known = this.#known.get(key)
-    // Taken out and put in again: a Map keeps the order of insertion, so the first entries are the stalest.
-    if (known !== undefined) this.#known.delete(key)
-    const partition = known ?? this.#make(origin)
-    this.#known.set(key, partition)
-    if (this.#known.size > mostIdle) this.#forget(partition)
-    return partition
+    return this.#known.get(key) ?? this.#make(key, origin)
   }
 
   values(): Iterable<Partition> {
     return this.#known.values()
   }
 
-  #make(origin: string): Partition {
+  #make(key: string, origin: string): Partition {
     const { clock, random, policies, perCall, maxQueue } = this.#settings
     this.#made += 1
     const maxBlockMs = Math.max(perCall.maxWaitMs, leastBelievedMs)
     const pace = createPace({ clock, random, policies, maxBlockMs })
-    return new Partition(`${origin} #${this.#made}`, pace, clock, maxQueue)
-  }
-
-  /** Lets go of the one that was idle longest. Those in use do not count. */
-  #forget(newest: Partition): void {
-    for (const [key, partition] of this.#known) {
-      if (partition.busy > 0 || partition === newest) continue
-      this.#known.delete(key)
-      return
-    }
+    const partition = new Partition(`${origin} #${this.#made}`, pace, clock, maxQueue, (idle) => {
+      // One that was forgotten before its first call must not take the place of its successor.
+      if (this.#known.get(key) !== partition) return
+      if (idle) this.#resting.add(key, partition)
+      else this.#resting.remove(key)
+    })
+    this.#known.set(key, partition)
+    this.#resting.add(key, partition)
+    return partition
   }
 }
