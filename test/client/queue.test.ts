@@ -204,6 +204,50 @@ describe('a wait that is too long', () => {
   })
 })
 
+describe('a stated wait longer than ten minutes', () => {
+  const blocked = { 'retry-after': '3600' }
+
+  it('is believed to its end by a call that may wait for so long', async () => {
+    for (const headers of [
+      blocked,
+      { ...blocked, ratelimit: '"a";r=0;t=3600', 'ratelimit-policy': '"a";q=9' },
+    ]) {
+      const { clock, sent, fetch } = fakeServer((number) => respond(number === 1 ? 429 : 200, headers))
+      const api = createFetch({ fetch, clock })
+      const patient = { rateLimit: { maxWaitSeconds: 20_000 } }
+      expect((await clock.runUntil(api(url, patient))).status).toBe(200)
+      expect(sent[1]?.atMs).toBeGreaterThanOrEqual(3_600_000)
+    }
+  })
+
+  it('is believed by a call that came after it was stated, and by one in a unit that cannot be counted', async () => {
+    const bytes = { ratelimit: '"b";r=0;t=3600', 'ratelimit-policy': '"b";q=9;qu="content-bytes"' }
+    for (const headers of [blocked, { ...blocked, ...bytes }]) {
+      const { clock, sent, fetch } = fakeServer((number) => respond(number === 1 ? 429 : 200, headers))
+      const api = createFetch({ fetch, clock })
+      await api(url)
+      await clock.advance(100_000)
+      const patient = api(`${url}other`, { rateLimit: { maxWaitSeconds: 20_000 } })
+      expect((await clock.runUntil(patient)).status).toBe(200)
+      expect(sent[1]?.atMs).toBeGreaterThanOrEqual(3_600_000)
+    }
+  })
+
+  it('is told in full to calls that cannot wait, and one asks after ten minutes', async () => {
+    const { clock, sent, fetch } = fakeServer((number) => respond(number === 1 ? 429 : 200, blocked))
+    const api = createFetch({ fetch, clock })
+    await api(url)
+    await expect(api(url)).rejects.toMatchObject({ reason: 'max-wait', retryAfterSeconds: 3600 })
+    await clock.advance(599_000)
+    await expect(api(url, { rateLimit: { maxWaitSeconds: 0.5 } })).rejects.toMatchObject({
+      retryAfterSeconds: 3001,
+    })
+    expect((await clock.runUntil(api(url))).status).toBe(200)
+    expect(sent[1]?.atMs).toBe(600_000)
+    expect((await api(url)).status).toBe(200)
+  })
+})
+
 describe('a full queue', () => {
   it('refuses more calls at once, and is open again when one has left', async () => {
     const { clock, sent, fetch } = fakeServer(() => respond(200), 10)

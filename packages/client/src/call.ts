@@ -105,6 +105,7 @@ export class Call {
       route,
       cost: about.cost,
       priority: about.priority,
+      believeMs: about.maxWaitMs,
       arrival,
       deadlineMs: this.#around.settings.clock.now() + leftMs,
       again: attempt > 1,

@@ -15,6 +15,8 @@ export interface Turn {
   readonly arrival: number
   /** The instant after which the call is not worth sending any more. */
   readonly deadlineMs: number
+  /** For how long it believes a stated wait, if for longer than all do. */
+  readonly believeMs: number
   /** Whether it was sent before: a retry is never turned away from a full queue. */
   readonly again: boolean
   readonly signal: StopSignal | undefined
@@ -69,9 +71,12 @@ export class Queue {
     return this.#flying > 0
   }
 
-  /** Milliseconds until the pace would let such a call go, were it first; infinite = after an answer in flight. */
+  /**
+   * Milliseconds until the pace would let such a call go, were it first; infinite = after an answer in flight.
+   * A stated wait counts to its end, however much of it is believed.
+   */
   waitMs(route: string, cost: number): number {
-    return this.#pace.next(route, cost, this.#lanes.queued(route) + 1) - this.#clock.now()
+    return this.#nextMs({ route, cost }, 1, Number.POSITIVE_INFINITY) - this.#clock.now()
   }
 
   /**
@@ -80,7 +85,8 @@ export class Queue {
    */
   take(turn: Turn): Flight | Promise<Flight> {
     if (this.#closed) throw turn.refuse({ why: 'closed', waitMs: Number.POSITIVE_INFINITY })
-    if (this.size === 0 && !(this.waitMs(turn.route, turn.cost) > 0)) return this.#send(turn)
+    if (this.size === 0 && !(this.#nextMs(turn, 1, turn.believeMs) > this.#clock.now()))
+      return this.#send(turn)
     const waiter: Waiter = { ...turn }
     this.#lanes.add(waiter)
     this.#pump()
@@ -155,14 +161,15 @@ export class Queue {
   /** @returns undefined when a call left the lane, else when to look at it again */
   #serve({ first, soonest }: Lane, held: readonly Waiter[]): number | undefined {
     if (first === undefined || soonest === undefined) return undefined
-    const atMs = this.#pace.next(first.route, first.cost, this.#lanes.queued(first.route))
+    const atMs = this.#nextMs(first, 0, first.believeMs)
     // Read after the pace has read it, or its "now" would lie ahead of this one.
     const nowMs = this.#clock.now()
     // While an answer is to come the instant is a guess: it may yet be sooner.
     const hopeless = !this.flying && soonest.deadlineMs < atMs
     const over = soonest.deadlineMs + (atMs > nowMs ? 0 : lateWakeMs) <= nowMs
     if (hopeless || over) {
-      this.#end(soonest, soonest.refuse({ why: 'late', waitMs: Math.max(0, atMs - nowMs) }))
+      const toldMs = this.#nextMs(first, 0, Number.POSITIVE_INFINITY)
+      this.#end(soonest, soonest.refuse({ why: 'late', waitMs: Math.max(0, toldMs - nowMs) }))
       return undefined
     }
     const keptMs = atMs > nowMs ? atMs : this.#keptMs(first, held)
@@ -172,12 +179,17 @@ export class Queue {
   }
 
   /** Until when a call is kept from taking what one before it, on another route, needs more of and waits for. */
-  #keptMs({ route, cost }: Waiter, held: readonly Waiter[]): number {
+  #keptMs({ route, cost, believeMs }: Waiter, held: readonly Waiter[]): number {
     let most = cost
     for (const other of held) {
       if (other.cost > most && this.#lanes.share(route, other.route)) most = other.cost
     }
-    return most === cost ? 0 : this.#pace.next(route, most, this.#lanes.queued(route))
+    return most === cost ? 0 : this.#nextMs({ route, cost: most }, 0, believeMs)
+  }
+
+  /** When the pace lets it go, with so many in its route's queue beside those that wait. */
+  #nextMs({ route, cost }: Pick<Turn, 'route' | 'cost'>, beside: number, believeMs: number): number {
+    return this.#pace.next(route, cost, this.#lanes.queued(route) + beside, believeMs)
   }
 
   #send({ route, cost }: Turn): Flight {

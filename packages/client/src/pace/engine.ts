@@ -52,13 +52,14 @@ class Engine implements Pace {
     this.#gate = new Gate(this.#around)
   }
 
-  next(route: string, cost: number, queued: number): number {
+  next(route: string, cost: number, queued: number, believeMs = 0): number {
     const now = this.#clock.now()
     const known = this.#routes.get(route)
     const units = sane(cost)
-    let atMs = Math.max(now, this.#gate.nextMs(now), this.#probeMs(known, now))
+    let atMs = Math.max(now, this.#gate.nextMs(now, believeMs), this.#probeMs(known, now))
     for (const limit of this.#known.holding(known?.keys)) {
-      atMs = Math.max(atMs, limit.gate.nextMs(now), limit.nextMs(now, units, queued))
+      const ownMs = limit.nextMs(now, units, queued, believeMs)
+      atMs = Math.max(atMs, limit.gate.nextMs(now, believeMs), ownMs)
     }
     if (Number.isNaN(atMs)) throw new Error('Expected the next instant to be a number, got NaN')
     return atMs

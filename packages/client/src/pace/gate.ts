@@ -26,6 +26,9 @@ const rememberedMs = 60_000
 export class Gate {
   #options: GateOptions
   #untilMs: number = Number.NEGATIVE_INFINITY
+  /** When the longest stated wait ends, however much of it is believed, and when it was stated. */
+  #toldUntilMs: number = Number.NEGATIVE_INFINITY
+  #toldAtMs = 0
   #closedAtMs: number = Number.NEGATIVE_INFINITY
   #halfOpen = false
   #refusals = 0
@@ -36,9 +39,14 @@ export class Gate {
     this.#options = options
   }
 
-  /** When a call may pass: after the wait, and while another call is finding out, only when that takes too long. */
-  nextMs(nowMs: number): number {
-    if (nowMs < this.#untilMs) return this.#untilMs
+  /**
+   * When a call may pass: after the wait, and while another call is finding out, only when that takes too long.
+   *
+   * @param believeMs for how long this call believes a stated wait, if for longer than all do
+   */
+  nextMs(nowMs: number, believeMs = 0): number {
+    const untilMs = Math.max(this.#untilMs, Math.min(this.#toldUntilMs, this.#toldAtMs + believeMs))
+    if (nowMs < untilMs) return untilMs
     return this.#halfOpen && this.#probes.size > 0 ? Math.max(nowMs, this.#probedAtMs + patienceMs) : nowMs
   }
 
@@ -57,6 +65,7 @@ export class Gate {
     this.#probes.delete(flight)
     if (flight.sentAtMs < this.#closedAtMs || flight.sentAtMs < this.#untilMs) return
     this.#halfOpen = false
+    this.#toldUntilMs = Number.NEGATIVE_INFINITY
     this.#refusals = 0
   }
 
@@ -69,6 +78,8 @@ export class Gate {
     }
     const wait = Math.min(this.#options.maxBlockMs, Math.max(waitMs ?? 0, this.#growingMs(waitMs)))
     this.#untilMs = Math.max(this.#untilMs, nowMs + wait)
+    this.#toldUntilMs = Math.max(this.#toldUntilMs, nowMs + (waitMs ?? 0))
+    this.#toldAtMs = nowMs
     this.#halfOpen = true
   }
 

@@ -29,7 +29,7 @@ export interface Limit {
   /** Closed after refusals of this limit. */
   readonly gate: Gate
   /** When a call of this cost may go: at or before now, later, or Infinity while only an answer can tell. */
-  nextMs(nowMs: number, cost: number, queued: number): number
+  nextMs(nowMs: number, cost: number, queued: number, believeMs?: number): number
   /** Takes what a policy promises, before an answer that states it is counted. */
   state(policy: QuotaPolicy): void
   /** Books a call that goes now, or, if `late`, one that was on its way before this limit was known. */

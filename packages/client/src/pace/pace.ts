@@ -40,9 +40,10 @@ export interface Pace {
   /**
    * The instant (on the clock handed in) at which a call may go: at or before now = go; Infinity = not before an
    * answer in flight has arrived.
-   * @param queued how many calls wait for this partition, this one included
+   * @param queued how many calls wait for the same limits, this one included
+   * @param believeMs for how long this call believes a stated wait, if for longer than all do; Infinity = to its end
    */
-  next(route: string, cost: number, queued: number): number
+  next(route: string, cost: number, queued: number, believeMs?: number): number
   /** Books a call that goes now. */
   send(route: string, cost: number): Flight
   answered(flight: Flight, answer: Answer): void

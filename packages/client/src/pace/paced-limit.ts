@@ -43,12 +43,12 @@ export class PacedLimit implements Limit {
     this.#model.promise(quotaOf(policy))
   }
 
-  nextMs(nowMs: number, cost: number, queued: number): number {
+  nextMs(nowMs: number, cost: number, queued: number, believeMs = 0): number {
     const idle = this.#flying.size === 0
     this.#model.advance(nowMs, idle)
     const asking = { nowMs, cost, queued, lastSendMs: this.#lastSendMs }
     const enoughMs = this.#model.enoughMs(asking, idle)
-    if (enoughMs > nowMs) return Math.max(nowMs, this.#believedMs(enoughMs))
+    if (enoughMs > nowMs) return Math.max(nowMs, this.#believedMs(enoughMs, believeMs))
     const heldBackMs = Math.max(nowMs, this.#model.heldBackMs(asking))
     if (!this.#burst.isFull(this.#flying.size)) return heldBackMs
     return Math.max(heldBackMs, patientMs(this.#lastSendMs, true, 0))
@@ -110,8 +110,9 @@ export class PacedLimit implements Limit {
   }
 
   /** No wait is believed beyond the cap, and none lasts for ever: then one call asks. */
-  #believedMs(enoughMs: number): number {
-    if (enoughMs < never) return Math.min(enoughMs, this.#lastSendMs + this.#around.maxBlockMs)
+  #believedMs(enoughMs: number, believeMs: number): number {
+    const longestMs = Math.max(this.#around.maxBlockMs, believeMs)
+    if (enoughMs < never) return Math.min(enoughMs, this.#lastSendMs + longestMs)
     return patientMs(this.#lastSendMs, this.#flying.size > 0, this.#model.silent)
   }
 }

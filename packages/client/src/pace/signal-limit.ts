@@ -24,6 +24,9 @@ export class SignalLimit implements Limit {
   #quota: Quota = unstated
   #available: number = Number.POSITIVE_INFINITY
   #untilMs: number = Number.NEGATIVE_INFINITY
+  /** When the stated wait ends, however much of it is believed, and when it was stated. */
+  #toldUntilMs: number = Number.NEGATIVE_INFINITY
+  #toldAtMs = 0
   #newestAtMs: number = Number.NEGATIVE_INFINITY
   #askedAtMs: number = Number.NEGATIVE_INFINITY
   #silent = 0
@@ -40,9 +43,10 @@ export class SignalLimit implements Limit {
     this.#quota = quotaOf(policy)
   }
 
-  nextMs(nowMs: number): number {
+  nextMs(nowMs: number, _cost = 1, _queued = 1, believeMs = 0): number {
     if (this.#available > 0) return nowMs
-    if (nowMs < this.#untilMs) return this.#untilMs
+    const untilMs = Math.max(this.#untilMs, Math.min(this.#toldUntilMs, this.#toldAtMs + believeMs))
+    if (nowMs < untilMs) return untilMs
     const asking = this.#askedAtMs >= this.#untilMs && this.#flying.size > 0
     return asking ? Math.max(nowMs, this.#askedAtMs + patienceMs) : nowMs
   }
@@ -64,6 +68,8 @@ export class SignalLimit implements Limit {
       return
     }
     const stated = limit.effectiveWindowMs ?? (limit.effectiveWindowSeconds ?? 0) * 1000
+    this.#toldUntilMs = nowMs + stated
+    this.#toldAtMs = nowMs
     this.#untilMs = nowMs + Math.min(this.#around.maxBlockMs, stated > 0 ? stated : this.#pauseMs())
   }
 
