@@ -1,4 +1,5 @@
 import type { Clock } from '@ratepact/contract'
+import { cancelBody } from './cancel.js'
 import type { StopSignal } from './stop-signal.js'
 
 /** What may end an attempt before its answer. */
@@ -33,13 +34,14 @@ export async function attempt(
   const controller = new AbortController()
   const watch = watchFor(limits, controller)
   try {
-    const sent = send(controller.signal)
+    // Within the promise, since what throws may have aborted before.
+    const sent = new Promise<Response>((resolve) => resolve(send(controller.signal)))
     // Whoever aborts gets an answer at once; a response that comes all the same is not left open.
     const discard = (response: Response): void => {
-      if (controller.signal.aborted) response.body?.cancel().catch(() => {})
+      if (controller.signal.aborted) cancelBody(response?.body)
     }
     sent.then(discard, () => {})
-    return { response: await Promise.race([sent, watch.stopped]), controller }
+    return { response: await Promise.race([watch.stopped, sent]), controller }
   } finally {
     watch.end()
   }
@@ -58,8 +60,9 @@ function watchFor(
   const ends: (() => void)[] = []
   const stopped = new Promise<never>((_, reject) => {
     const stop = (reason: unknown): void => {
-      controller.abort(reason)
+      // First, since a fetch may reject in its own words as soon as it is aborted.
       reject(reason)
+      controller.abort(reason)
     }
     if (signal !== undefined) ends.push(signal.listen(() => stop(signal.reason)))
     if (timeoutMs < Number.POSITIVE_INFINITY) {

@@ -78,7 +78,7 @@ export class Call {
       aside?.drop()
       const answer = await this.#send(flight, attempt)
       if (!this.#worthAnother(answer, attempt)) return this.#finish(answer)
-      aside = setAside(answer.response, this.#around.settings.clock)
+      aside = setAside(answer, this.#around.settings.clock)
       pauseMs = answer.outcome.paced ? 0 : answer.outcome.waitMs
     }
   }
@@ -122,7 +122,7 @@ export class Call {
     const limited = error instanceof RateLimitError
     if (limited) this.#tell({ type: 'gave-up', attempts: attempt - 1, reason: error.reason })
     const refusal = limited ? aside?.take() : undefined
-    if (refusal !== undefined) return this.#finish({ response: refusal, controller: undefined })
+    if (refusal !== undefined) return this.#finish(refusal)
     aside?.drop()
     throw error
   }

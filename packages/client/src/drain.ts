@@ -1,5 +1,7 @@
 import type { Clock } from '@ratepact/contract'
 import { Alarm } from './alarm.js'
+import type { Attempted } from './attempt.js'
+import { cancelBody } from './cancel.js'
 
 /** Up to here a refusal is kept, for the case that its call cannot be sent again after all. */
 const mostKept = 65_536
@@ -13,7 +15,7 @@ const mostMs = 1000
 /** A refusal put aside while its call waits to be sent again. */
 export interface Aside {
   /** The refusal, to be returned after all; undefined when it was too large or too slow to keep. */
-  take(): Response | undefined
+  take(): Attempted | undefined
   /** It is not needed any more. */
   drop(): void
 }
@@ -22,33 +24,45 @@ export interface Aside {
  * Reads a refusal to its end, so that its connection can be used again, and keeps what was read in case
  * that the call cannot be sent again. What is long or slow is cancelled, which costs the connection.
  */
-export function setAside(response: Response, clock: Clock): Aside {
-  if (response.body === null || response.body === undefined || response.bodyUsed) {
-    return { take: () => response, drop: () => {} }
-  }
-  const copy = response.clone()
-  const reader = response.body.getReader()
+export function setAside(answer: Attempted, clock: Clock): Aside {
+  const halves = split(answer.response)
+  if (halves === undefined) return { take: () => answer, drop: () => {} }
+  const { copy, reader } = halves
   let kept = true
   const stopKeeping = (): void => {
     kept = false
-    cancel(copy.body)
+    cancelBody(copy.body)
   }
   const giveUp = (): void => {
     stopKeeping()
-    cancel(reader)
+    cancelBody(reader)
   }
   const alarm = new Alarm(clock, giveUp)
   alarm.set(clock.now() + mostMs)
   const draining = drain(reader, stopKeeping).catch(giveUp)
   void draining.finally(() => alarm.clear())
   return {
-    take(): Response | undefined {
+    take(): Attempted | undefined {
       alarm.clear()
-      cancel(reader)
-      return kept ? copy : undefined
+      cancelBody(reader)
+      return kept ? { response: copy, controller: answer.controller } : undefined
     },
-    drop: () => cancel(copy.body),
+    drop: () => cancelBody(copy.body),
   }
+}
+
+interface Halves {
+  readonly copy: Response
+  readonly reader: ReadableStreamDefaultReader<Uint8Array>
+}
+
+/** Undefined for what has no body, or one that cannot be read twice: that is left alone. */
+function split(response: Response): Halves | undefined {
+  const { body, bodyUsed } = response
+  if (bodyUsed || typeof body?.getReader !== 'function' || body.locked) return undefined
+  const copy = response.clone()
+  const reader = response.body?.getReader()
+  return reader && { copy, reader }
 }
 
 /** Reads to the end, or until it was too much. */
@@ -63,9 +77,4 @@ async function drain(
     if (bytes > mostKept) stopKeeping()
   }
   await reader.cancel()
-}
-
-function cancel(body: { cancel(): Promise<void> } | null): void {
-  // A stream that has failed already, or is being read by someone else, needs no cancelling.
-  body?.cancel().catch(() => {})
 }

@@ -4,6 +4,8 @@ import { type CallOptions, readCallOptions } from './call-options.js'
 import { expected } from './check.js'
 import { closedError } from './errors.js'
 import { leftovers } from './follow.js'
+import { type Given, readGiven } from './given.js'
+import { GlobalFetch, markUnderlying, type Send } from './global-fetch.js'
 import { type ClientOptions, readOptions, type Settings } from './options.js'
 import type { KnownLimit } from './pace/pace.js'
 import { Partitions } from './partitions.js'
@@ -43,6 +45,7 @@ export interface RatepactFetch {
 export function createFetch(options: ClientOptions = {}): RatepactFetch {
   const client = new Client(readOptions(options))
   const paced = (input: FetchInput, init?: RatepactInit): Promise<Response> => client.call(input, init ?? {})
+  markUnderlying(paced, client.underlying)
   return Object.assign(paced, {
     limits: (input: FetchInput, init?: RatepactInit) => client.limits(input, init ?? {}),
     close: () => client.close(),
@@ -56,34 +59,46 @@ class Client {
   readonly #closing = new AbortController()
   readonly #signals = new StopSignals()
   readonly #around: Surroundings
+  readonly #global: GlobalFetch | undefined
   #arrivals = 0
 
   constructor(settings: Settings) {
     this.#settings = settings
     this.#partitions = new Partitions(settings)
-    const own = settings.fetch as Surroundings['send'] | undefined
-    const send: Surroundings['send'] = own ?? ((input, init) => globalThis.fetch(input, init))
+    const own = settings.fetch as Send | undefined
+    const global = new GlobalFetch()
+    if (own === undefined) this.#global = global
+    const send: Send = own ?? ((input, init) => global.send(input, init))
     const closing = this.#signals.of(this.#closing.signal)
     this.#around = { settings, send, closing, leftovers: leftovers() }
   }
 
+  /** What sends when the client itself is `globalThis.fetch`; undefined when it has a fetch of its own. */
+  get underlying(): Send | undefined {
+    return this.#global?.underlying
+  }
+
   async call(input: FetchInput, init: RatepactInit): Promise<Response> {
+    // A call that has had its turn, and has come back because this client is what the global fetch calls.
+    if (this.#global?.sending) return this.#global.sendBelow(input, init)
     this.#closing.signal.throwIfAborted()
-    const about = readCallOptions(init.rateLimit, this.#settings.perCall)
-    const target = readTarget(input, init)
-    const ready = outgoing(input, init)
-    if (target === undefined) {
-      const plain = ready.next(true)
-      return this.#around.send(plain.input, plain.init)
+    if (typeof init !== 'object') return this.#around.send(input, init)
+    const given = readGiven(input, init)
+    const about = readCallOptions(given.rateLimit as CallOptions | undefined, this.#settings.perCall)
+    const target = readTarget(given.input, given.init)
+    const signal = signalOf(given)
+    if (target === undefined || !isSignal(signal)) {
+      return this.#around.send(given.input, given.init)
     }
+    const key = this.#key(target)
+    const route = this.#route(target)
     this.#arrivals += 1
-    const signal = signalOf(input, init)
     const call = new Call(this.#around, {
       about,
       target,
-      outgoing: ready,
-      partition: this.#partitions.open(this.#key(target), target.location.origin),
-      route: this.#route(target),
+      outgoing: outgoing(given.input, given.init),
+      partition: this.#partitions.open(key, target.location.origin),
+      route,
       arrival: this.#arrivals,
       signal: signal && this.#signals.of(signal),
     })
@@ -91,7 +106,8 @@ class Client {
   }
 
   limits(input: FetchInput, init: RatepactInit): readonly KnownLimit[] {
-    const target = readTarget(input, init)
+    const given = readGiven(input, init)
+    const target = readTarget(given.input, given.init)
     if (target === undefined) return []
     return this.#partitions.find(this.#key(target))?.pace.limits(this.#route(target)) ?? []
   }
@@ -117,7 +133,12 @@ function text(name: string, value: unknown): string {
 }
 
 /** As fetch has it: the one in init, where null means none, else that of the Request. */
-function signalOf(input: FetchInput, init: RequestInit): AbortSignal | undefined {
+function signalOf({ input, init }: Given): AbortSignal | undefined {
   const signal = init.signal === undefined && isRequest(input) ? input.signal : init.signal
   return signal ?? undefined
+}
+
+/** Of whichever implementation. What is no signal is fetch's to refuse. */
+function isSignal(signal: AbortSignal | undefined): boolean {
+  return signal === undefined || (typeof signal === 'object' && typeof signal.addEventListener === 'function')
 }

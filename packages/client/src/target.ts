@@ -11,7 +11,7 @@ export type FetchInput = Parameters<typeof globalThis.fetch>[0]
 
 /** Whether the input is a Request, of whichever implementation. */
 export function isRequest(input: FetchInput): input is Request {
-  return typeof input === 'object' && 'url' in input && 'headers' in input
+  return typeof input === 'object' && input !== null && 'url' in input && 'headers' in input
 }
 
 /** A call's target, read without touching its body. */
@@ -46,13 +46,17 @@ export function readTarget(input: FetchInput, init: RequestInit): Target | undef
   const location = parseUrl(request?.url ?? String(input))
   if (location === undefined || !/^https?:$/.test(location.protocol)) return undefined
   const method = String(init.method ?? request?.method ?? 'GET').toUpperCase()
-  return new Target(location, method, init.headers ?? request?.headers)
+  return new Target(location, method, init.headers)
+}
+
+/** A page resolves relative addresses against its own; elsewhere there is nothing to resolve against. */
+function pageAddress(): string | undefined {
+  return globalThis.document?.baseURI ?? globalThis.location?.href
 }
 
 function parseUrl(url: string): URL | undefined {
   try {
-    // A page resolves relative addresses against its own; elsewhere there is nothing to resolve against.
-    return new URL(url, globalThis.document?.baseURI ?? globalThis.location?.href)
+    return new URL(url, pageAddress())
   } catch {
     return undefined
   }
