@@ -1,7 +1,9 @@
 import { parseRateLimit, parseRateLimitPolicy } from '@ratepact/contract'
 import { memoryStore, tokenBucket } from '@ratepact/server'
 import { type LimitedApiOptions, limitedApi, testClock } from '@ratepact/testing'
-import { describe, expect, test } from 'vitest'
+import { limitedHandlers } from '@ratepact/testing/msw'
+import { setupServer } from 'msw/node'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 
 const url = 'https://api.example/orders'
 const burst = tokenBucket({ name: 'burst', capacity: 3, refillPerSecond: 1 })
@@ -212,6 +214,116 @@ describe('latency', () => {
       'never mind',
     )
     expect([clock.pending, api.counts().received]).toEqual([0, 0])
+  })
+})
+
+describe('a call that is given up', () => {
+  test('ends at once while its answer is being made, and gives up the answer', async () => {
+    let cancelled: unknown
+    const body = () =>
+      new ReadableStream({
+        cancel: (reason) => {
+          cancelled = { reason }
+        },
+      })
+    let answer = () => {}
+    const respond = () =>
+      new Promise<Response>((resolve) => {
+        answer = () => resolve(new Response(body()))
+      })
+    const { api } = threeCalls({ respond })
+    const giveUp = new AbortController()
+    const response = api.fetch(url, { signal: giveUp.signal })
+    await expect.poll(() => api.counts().admitted).toBe(1)
+    giveUp.abort(new Error('changed my mind'))
+    await expect(response).rejects.toThrow('changed my mind')
+    answer()
+    await expect.poll(() => cancelled).toBeDefined()
+  })
+
+  test('leaves no rejection behind when its answer fails after that', async () => {
+    let fail = () => {}
+    const respond = () =>
+      new Promise<Response>((_, reject) => {
+        fail = () => reject(new Error('too late'))
+      })
+    const { api } = threeCalls({ respond })
+    const giveUp = new AbortController()
+    const response = api.fetch(url, { signal: giveUp.signal })
+    await expect.poll(() => api.counts().admitted).toBe(1)
+    giveUp.abort('gone')
+    await expect(response).rejects.toBe('gone')
+    fail()
+    expect((await limitedApi({ policies: [burst] }).fetch(url)).status).toBe(200)
+  })
+})
+
+test('limits rejects, as everything that promises, for what is no address', async () => {
+  const { api } = threeCalls()
+  const limits = api.limits('nope')
+  await expect(limits).rejects.toThrow(TypeError)
+})
+
+describe('a mistake in a function of the options', () => {
+  const bug = new TypeError('my bug')
+  const mistakes = {
+    partition: () => {
+      throw bug
+    },
+    cost: () => {
+      throw bug
+    },
+    scope: () => {
+      throw bug
+    },
+  }
+  const perScope = tokenBucket({ name: 'burst', capacity: 3, refillPerSecond: 1, perScope: true })
+
+  describe.each(Object.entries(mistakes))('%s', (name, mistake) => {
+    const broken = () => limitedApi({ policies: [perScope], [name]: mistake })
+
+    test('is what fetch rejects with', async () => {
+      await expect(broken().fetch(url)).rejects.toBe(bug)
+    })
+
+    test('is reported by MSW, and answered with a 500 that names it', async () => {
+      const server = setupServer(...limitedHandlers(broken()))
+      server.listen()
+      onTestFinished(() => server.close())
+      const seen: unknown[] = []
+      server.events.on('unhandledException', ({ error }) => seen.push(error))
+      const printed = vi.spyOn(console, 'error').mockImplementation(() => {})
+      onTestFinished(() => printed.mockRestore())
+      const response = await fetch(url)
+      expect([response.status, await response.json()]).toMatchObject([500, { message: 'my bug' }])
+      expect(seen).toEqual([bug])
+      expect(String(printed.mock.calls)).toContain('my bug')
+    })
+
+    test('is answered with a 500 that names it by the API that listens', async () => {
+      const server = await broken().listen()
+      onTestFinished(() => server.close())
+      const response = await fetch(server.url)
+      expect([response.status, await response.text()]).toEqual([500, expect.stringContaining('my bug')])
+    })
+  })
+
+  test('is not what respond throws: that is a failed connection by every way', async () => {
+    const { api } = threeCalls({
+      respond: () => {
+        throw new Error('cut')
+      },
+    })
+    const listening = await api.listen()
+    onTestFinished(() => listening.close())
+    await expect(fetch(listening.url)).rejects.toThrow('fetch failed')
+    const server = setupServer(...limitedHandlers(api))
+    server.listen()
+    onTestFinished(() => server.close())
+    const seen: unknown[] = []
+    server.events.on('unhandledException', ({ error }) => seen.push(error))
+    await expect(fetch(url)).rejects.toThrow('Failed to fetch')
+    expect(seen).toEqual([])
   })
 })
 

@@ -7,7 +7,9 @@ import {
   type Policy,
 } from '@ratepact/server'
 import { rateLimit } from '@ratepact/server/fetch'
+import { unlessAborted } from './abort.js'
 import { delay } from './delay.js'
+import { exchange, type Outcome, type Telling } from './exchange.js'
 import { type Listening, type ListenOptions, listen } from './listen.js'
 import { type Counts, Log, type SeenRequest } from './log.js'
 import { type LimitedApiOptions, readOptions, type Settings } from './options.js'
@@ -17,7 +19,10 @@ export type FetchInput = Parameters<typeof globalThis.fetch>[0]
 
 /** An API that keeps limits, to test a client against. */
 export interface LimitedApi<Name extends string = string> {
-  /** Answers as the API would, without a network. Can be called, and handed on, as the global fetch. */
+  /**
+   * Answers as the API would, without a network. Can be called, and handed on, as the global fetch. Rejects with the
+   * signal's reason when it is given up, and with what the functions of the API's options throw.
+   */
   readonly fetch: (input: FetchInput, init?: RequestInit) => Promise<Response>
   /** What came in, in the order in which it was counted; the last 10 000. */
   readonly requests: readonly SeenRequest[]
@@ -47,13 +52,27 @@ export function limitedApi<const P extends readonly Policy[]>(
   const log = new Log()
   let server = serverOf(settings, log)
 
-  const fetch: LimitedApi['fetch'] = async (input, init) => {
-    const request = new Request(input, init)
-    await delay(latencyMs / 2, clock, request.signal)
-    const response = await server.answer(request)
-    await delay(latencyMs / 2, clock, request.signal)
-    return response
+  async function outcomeOf(request: Request): Promise<Outcome> {
+    const { signal } = request
+    let outcome: Outcome | undefined
+    try {
+      await delay(latencyMs / 2, clock, signal)
+      outcome = await unlessAborted(server.answer(request), signal, drop)
+      await delay(latencyMs / 2, clock, signal)
+      return outcome
+    } catch (error) {
+      if (!signal.aborted) throw error
+      if (outcome !== undefined) drop(outcome)
+      return { failure: signal.reason }
+    }
   }
+
+  async function call(input: FetchInput, init?: RequestInit): Promise<Response> {
+    const outcome = await outcomeOf(new Request(input, init))
+    if ('failure' in outcome) throw outcome.failure
+    return outcome.response
+  }
+  const fetch: LimitedApi['fetch'] & Telling = Object.assign(call, { [exchange]: outcomeOf })
 
   return {
     fetch,
@@ -61,7 +80,9 @@ export function limitedApi<const P extends readonly Policy[]>(
       return log.requests()
     },
     counts: () => log.counts(),
-    limits: (input, init) => server.limits(new Request(input, init)) as Promise<readonly Limit<NameOf<P>>[]>,
+    async limits(input, init) {
+      return (await server.limits(new Request(input, init))) as readonly Limit<NameOf<P>>[]
+    },
     reset() {
       server = serverOf(settings, log)
       log.clear()
@@ -71,8 +92,20 @@ export function limitedApi<const P extends readonly Policy[]>(
 }
 
 interface Server {
-  answer(request: Request): Promise<Response>
+  answer(request: Request): Promise<Outcome>
   limits(request: Request): Promise<readonly Limit[]>
+}
+
+/** What became of a request. */
+interface Fate {
+  admitted: boolean
+  /** What `respond` threw, which is meant to. */
+  failed?: { readonly failure: unknown }
+}
+
+/** Gives up an answer that nobody waits for any more. */
+function drop(outcome: Outcome): void {
+  if ('response' in outcome) outcome.response.body?.cancel().catch(() => {})
 }
 
 /** The limiter, its buckets all full, and the server's own way from a decision to an answer. */
@@ -83,18 +116,28 @@ function serverOf(settings: Settings, log: Log): Server {
     log.add({ method, url, headers, admitted, atMs: clock.now() })
   const priced = cost === undefined ? undefined : { cost }
   const handle = rateLimit({ limiter, clock, partition, scope, headers, ...priced })(
-    (request: Request, fate: { admitted: boolean }) => {
+    async (request: Request, fate: Fate) => {
       fate.admitted = true
       note(request, true)
-      return respond(request)
+      try {
+        return await respond(request)
+      } catch (failure) {
+        fate.failed = { failure }
+        throw failure
+      }
     },
   )
   return {
     async answer(request) {
-      const fate = { admitted: false }
-      const response = await handle(request, fate)
-      if (!fate.admitted) note(request, false)
-      return response
+      const fate: Fate = { admitted: false }
+      try {
+        const response = await handle(request, fate)
+        if (!fate.admitted) note(request, false)
+        return { response }
+      } catch (error) {
+        if (fate.failed === undefined) throw error
+        return fate.failed
+      }
     },
     async limits(request) {
       const owner = partition(request)

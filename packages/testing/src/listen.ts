@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { checkMembers, checkNumber } from './check.js'
+import { type AnyFetch, outcomeOf } from './exchange.js'
 
 export interface ListenOptions {
   /** A port of 127.0.0.1. @default 0, any that is free */
@@ -15,10 +16,8 @@ export interface Listening {
   close(): Promise<void>
 }
 
-export type Fetch = (request: Request) => Promise<Response>
-
 /** Serves a fetch function on a port of this machine. @throws Error when the port is taken */
-export async function listen(fetch: Fetch, options: ListenOptions = {}): Promise<Listening> {
+export async function listen(fetch: AnyFetch, options: ListenOptions = {}): Promise<Listening> {
   checkMembers('the options of listen', options, ['port'])
   const { port: wanted = 0 } = options
   checkNumber('port', wanted, 0, 65_535)
@@ -46,13 +45,14 @@ export async function listen(fetch: Fetch, options: ListenOptions = {}): Promise
   }
 }
 
-async function answer(fetch: Fetch, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+async function answer(fetch: AnyFetch, incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
   const gone = new AbortController()
   outgoing.once('close', () => gone.abort())
   // What nobody read of the body would stop the next request on the connection.
   outgoing.once('finish', () => incoming.removeAllListeners('data').resume())
   const request = await requestOf(incoming, gone.signal)
-  const response = request === undefined ? new Response(null, { status: 400 }) : await fetch(request)
+  const response =
+    request === undefined ? new Response(null, { status: 400 }) : await answerTo(fetch, request)
   if (outgoing.destroyed) return response.body?.cancel()
   outgoing.writeHead(response.status, response.statusText || undefined, headersOf(response))
   if (response.body === null || incoming.method === 'HEAD') {
@@ -62,6 +62,19 @@ async function answer(fetch: Fetch, incoming: IncomingMessage, outgoing: ServerR
   const { Readable } = await import('node:stream')
   const { pipeline } = await import('node:stream/promises')
   await pipeline(Readable.fromWeb(response.body as never), outgoing)
+}
+
+/** Fails where the connection is to; a mistake in the API's options is an answer that says what it was. */
+async function answerTo(fetch: AnyFetch, request: Request): Promise<Response> {
+  const outcome = await outcomeOf(fetch, request).catch((error: unknown) => ({
+    response: new Response(textOf(error), { status: 500, headers: { 'Content-Type': 'text/plain' } }),
+  }))
+  if ('failure' in outcome) throw outcome.failure
+  return outcome.response
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? String(error)) : String(error)
 }
 
 /** The request as fetch has it; undefined where it cannot have such a one. */
