@@ -6,6 +6,8 @@ import { type Evidence, type Mode, Votes } from './votes.js'
 const pauseUnits = 2.5
 const longestPauseMs = 15_000
 const doubtAfter = 3
+/** After so many pauses that told nothing no more are made. */
+const mostPauses = 4
 
 /**
  * Finds out how a limit gives back where the server does not say: by what answers show in passing, and by a pause
@@ -16,6 +18,7 @@ export class Guess {
   readonly #votes = new Votes()
   #testing: OwnCall | undefined
   #refusals = 0
+  #pauses = 0
 
   /** The server says how it refills: no guessing. */
   told(refill: Quota['refill']): void {
@@ -25,13 +28,20 @@ export class Guess {
 
   /**
    * How long the next call should wait after the last one, so that its answer tells; 0 when there is nothing to find
-   * out, or when finding out would cost more than it is worth.
+   * out, or when finding out would cost more than it is worth. A quota so small that all of it comes back in the
+   * pause, whichever way, is never tested: own returns pace it well enough.
    */
   pauseMs(units: number, quota: Quota, jitterMs: number): number {
     if (this.mode !== 'unknown' || quota.ratePerMs === 0) return 0
+    if (this.cannotTell(quota)) return 0
     if (units > Math.max(1, Math.min(3, quota.units / 4))) return 0
     const pause = pauseUnits / quota.ratePerMs + 2 * jitterMs
     return pause <= longestPauseMs ? pause : 0
+  }
+
+  /** How the limit gives back stays unknown, pauses or not. */
+  cannotTell(quota: Quota): boolean {
+    return this.mode === 'unknown' && (this.#pauses >= mostPauses || quota.units <= pauseUnits)
   }
 
   /** This call goes after a pause: its answer tells. */
@@ -53,6 +63,7 @@ export class Guess {
     this.#votes.weigh(evidence, quota)
     if (this.#testing === call) {
       this.#testing = undefined
+      this.#pauses += 1
       const { previous, available, sentBetween, taken } = evidence
       const still = previous !== undefined && available <= previous.available - sentBetween - taken
       if (still) this.#votes.pauseBroughtNothing()

@@ -84,9 +84,12 @@ export class Model {
       this.#level.units = Math.min(this.quota.units, this.#level.units + this.#own.creditDue(nowMs))
     } else if (this.#own.forgetDue(nowMs)) this.#edge.suppose()
     const { leastMs, jitterMs } = this.#roundTrip
+    const { nextReturnMs } = this.#own
+    // A bucket's next unit is part of what own calls give back; where it may be one for good, their returns are all.
+    const counted = nextReturnMs < never && this.#guess.cannotTell(this.quota)
     // A quarter of a round trip: what returns were reckoned with while few round trips were known.
-    const tolerance = 4 * jitterMs + leastMs / 4 + 10
-    this.#edge.advance(nowMs, idle, this.#own.nextReturnMs, tolerance)
+    const tolerance = counted ? never : 4 * jitterMs + leastMs / 4 + 10
+    this.#edge.advance(nowMs, idle, nextReturnMs, tolerance)
   }
 
   /** When enough should be there for a call, by what is known now; Infinity if nothing says so. */
@@ -113,6 +116,11 @@ export class Model {
     if (pause > 0) return asking.lastSendMs + pause
     if (this.#guess.mode !== 'window') return asking.nowMs
     return this.#edge.keptUntilMs(units, this.quota)
+  }
+
+  /** The next call goes because the server has said when to ask, whatever is left by the model. */
+  ask(): void {
+    this.#edge.due()
   }
 
   /** Books a call that goes now; `lastSendMs` is when the one before it went. */

@@ -59,6 +59,12 @@ export class WindowEdge {
     return this.#mayAsk
   }
 
+  /** The server has said that a call may ask now: no other end is waited for. */
+  due(): void {
+    this.#mayAsk = true
+    this.endMs = none
+  }
+
   asked(): void {
     this.#mayAsk = false
   }
