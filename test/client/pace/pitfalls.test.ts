@@ -196,3 +196,60 @@ describe('a limit of unknown kind that refuses what should have come back', () =
     expect(at.sendAll(4)).toHaveLength(1)
   })
 })
+
+describe('a quota so small that a pause brings all of it back, however it refills', () => {
+  it.each([
+    { server: 'bucket', quota: 1 },
+    { server: 'bucket', quota: 2 },
+    { server: 'window', quota: 1 },
+    { server: 'window', quota: 2 },
+  ])('is used at its rate without hints: a $server of $quota in a second', ({ server, quota }) => {
+    const make = () => (server === 'bucket' ? bucket(quota, 1000) : fixed(quota, 1000))
+    for (let seed = 1; seed <= 5; seed += 1) {
+      const outcome = play({ server: make, calls: 30 * quota, rttMs: 60, seed })
+      expect(outcome.makespanMs).toBeLessThan(33_000)
+      expect(outcome.refused).toBeLessThanOrEqual(3)
+    }
+  })
+
+  it('is not spent twice, at the stated end and when own calls return, on a bucket that is slow', () => {
+    for (let seed = 1; seed <= 5; seed += 1) {
+      const outcome = play({ server: () => bucket(2, 6000), calls: 20, rttMs: 60, seed })
+      expect(outcome.refused).toBe(0)
+      expect(outcome.ratio).toBeLessThan(1.1)
+    }
+  })
+
+  it('is not tested for ever where it is larger, but tells nothing', () => {
+    const at = hand()
+    const pauses: number[] = []
+    at.accept(at.send(), { r: 9, t: 1, q: 10, w: 1 })
+    for (let time = 0; time < 9; time += 1) {
+      pauses.push(at.waitMs('GET /', 1, 99))
+      at.nowMs += 260
+      at.accept(at.send(), { r: 1, t: 1, q: 10, w: 1 })
+      at.nowMs += 3000
+      at.accept(at.send(), { r: 2, t: 1, q: 10, w: 1 })
+    }
+    expect(pauses[pauses.length - 1]).toBe(0)
+  })
+})
+
+describe('a call that costs nothing', () => {
+  it('is not held by the test of how a limit refills, and does not put it off', () => {
+    const at = hand()
+    at.accept(at.send(), { r: 1, t: 1, q: 4, w: 4 })
+    const held = at.waitMs('GET /', 1, 9)
+    expect(held).toBeGreaterThan(2000)
+    expect(at.waitMs('GET /', 0, 9)).toBe(0)
+    at.nowMs += 1000
+    at.accept(at.send('GET /', 0), { r: 1, t: 1, q: 4, w: 4 })
+    expect(at.waitMs('GET /', 1, 9)).toBeLessThanOrEqual(held - 1000)
+  })
+
+  it('goes where nothing is left, too', () => {
+    const at = hand()
+    at.accept(at.send(), { r: 0, t: 9, q: 4, w: 9, refill: 'window' })
+    expect(at.waitMs('GET /', 0, 9)).toBe(0)
+  })
+})

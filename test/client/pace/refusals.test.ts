@@ -107,7 +107,73 @@ describe('after a refusal', () => {
     at.refuse(at.send(), { retryAfterMs: 1000 })
     at.nowMs = 1000
     at.accept(at.send())
+    let sent = 0
+    for (let round = 0; round < 7; round += 1) {
+      const flights = at.sendAll(50)
+      sent += flights.length
+      at.nowMs += 60
+      for (const flight of flights) at.accept(flight)
+    }
+    expect(sent).toBeGreaterThan(100)
     expect(at.sendAll(50)).toHaveLength(50)
+  })
+})
+
+describe('a Retry-After on a refusal', () => {
+  const minute = { r: 0, t: 40, q: 10, w: 60 } as const
+
+  it.each([
+    { refill: undefined, what: 'that says nothing of how it refills' },
+    { refill: 'bucket', what: 'bucket' },
+    { refill: 'window', what: 'window' },
+    { refill: 'log', what: 'sliding log' },
+  ] as const)(
+    'overrides the longer t of a limit $what: one call asks, and its answer counts',
+    ({ refill }) => {
+      const stated = refill === undefined ? minute : { ...minute, refill }
+      const at = hand()
+      at.refuse(at.send(), { retryAfterMs: 2000 }, stated)
+      expect(at.waitMs()).toBe(2000)
+      expect(at.pace.limits()[0]?.waitSeconds).toBe(2)
+      at.nowMs = 2000
+      const [probe, ...others] = at.sendAll(9)
+      expect(others).toEqual([])
+      at.nowMs = 2050
+      if (probe !== undefined) at.accept(probe, { ...stated, r: 5 })
+      expect(at.waitMs()).toBe(0)
+    },
+  )
+
+  it('overrides a shorter t too', () => {
+    const at = hand()
+    at.refuse(at.send(), { retryAfterMs: 9000 }, { ...minute, t: 3 })
+    expect(at.waitMs()).toBe(9000)
+  })
+
+  it('leaves what the answer to the next call states', () => {
+    const at = hand()
+    at.refuse(at.send(), { retryAfterMs: 2000 }, minute)
+    at.nowMs = 2000
+    const probe = at.send()
+    at.nowMs = 2050
+    at.accept(probe, { ...minute, t: 37 })
+    expect(at.waitMs()).toBeGreaterThan(36_000)
+  })
+
+  it('overrides the t of a limit in other units, and that of no limit that did not refuse', () => {
+    const bytes = { name: 'bytes', r: 0, t: 40, q: 10, w: 60, unit: 'content-bytes' }
+    const at = hand()
+    at.refuse(at.send(), { retryAfterMs: 2000 }, bytes)
+    expect(at.waitMs()).toBe(2000)
+    const two = hand()
+    two.refuse(two.send(), { retryAfterMs: 2000, violated: ['api'] }, minute, { ...bytes, t: 30 })
+    expect(two.waitMs()).toBe(30_000)
+  })
+
+  it('does not shorten the window of a limit that is exhausted and states no time', () => {
+    const at = hand()
+    at.refuse(at.send(), { retryAfterMs: 700 }, { r: 0, q: 10, w: 60 })
+    expect(at.waitMs()).toBeGreaterThan(59_000)
   })
 })
 

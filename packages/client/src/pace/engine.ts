@@ -1,4 +1,5 @@
 import type { Clock, QuotaPolicy } from '@ratepact/contract'
+import { Allowance } from './allowance.js'
 import { Gate } from './gate.js'
 import { KnownLimits } from './known-limits.js'
 import type { Limit, Reading, Surroundings } from './limit.js'
@@ -47,9 +48,9 @@ class Engine implements Pace {
   constructor(options: PaceOptions) {
     const { clock, random, policies = [], maxBlockMs = defaultMaxBlockMs } = options
     this.#clock = clock
-    this.#around = { roundTrip: new RoundTrip(), random, maxBlockMs }
+    this.#around = { roundTrip: new RoundTrip(), random: () => chance(random()), maxBlockMs }
     this.#known = new KnownLimits(this.#around, policies, clock.now())
-    this.#gate = new Gate(this.#around)
+    this.#gate = new Gate(this.#around, new Allowance())
   }
 
   next(route: string, cost: number, queued: number, believeMs = 0): number {
@@ -93,11 +94,12 @@ class Engine implements Pace {
     const refusers = refused ? refusing(answer, told, open.limits) : []
     for (const limit of open.limits) {
       const statement = told.find((one) => one.limit === limit)?.statement
-      limit.answered(flight, now, reading(statement, refused, refusers.includes(limit)))
+      limit.answered(flight, now, reading(statement, refused, refusers.includes(limit), answer.retryAfterMs))
     }
     this.#setRoute(open.route, told, refused)
     if (refused) this.#closeGates(flight, now, answer, open, refusers, told)
-    else for (const gate of [this.#gate, ...open.limits.map((limit) => limit.gate)]) gate.accepted(flight)
+    else
+      for (const gate of [this.#gate, ...open.limits.map((limit) => limit.gate)]) gate.accepted(flight, now)
   }
 
   lost(flight: Flight): void {
@@ -169,7 +171,11 @@ class Engine implements Pace {
     else this.#gate.lost(flight)
     for (const limit of open.limits) {
       const stated = told.find((one) => one.limit === limit)?.statement.limit
-      if (refusers.includes(limit)) limit.gate.refused(flight, now, answer.retryAfterMs ?? emptyForMs(stated))
+      const emptyMs = emptyForMs(stated)
+      // With nothing left and no time stated of it, `Retry-After` is all but a guess: then the policy's window counts too.
+      const overrides =
+        answer.retryAfterMs !== undefined && (stated?.available !== 0 || emptyMs !== undefined)
+      if (refusers.includes(limit)) limit.gate.refused(flight, now, answer.retryAfterMs ?? emptyMs, overrides)
       else limit.gate.lost(flight)
     }
   }
@@ -183,11 +189,28 @@ class Engine implements Pace {
   }
 }
 
+/** A number from 0 up to, not including, 1, whatever the source of chance gives. */
+function chance(drawn: number): number {
+  return drawn >= 0 ? Math.min(drawn, 1 - Number.EPSILON) : 0
+}
+
 function sane(cost: number): number {
   return cost >= 0 && cost < Number.POSITIVE_INFINITY ? cost : 1
 }
 
-function reading(statement: Statement | undefined, refused: boolean, refusedHere: boolean): Reading {
+/** What an answer says about one limit; how long to wait after a refusal it may say better than the limit does. */
+function reading(
+  statement: Statement | undefined,
+  refused: boolean,
+  refusedHere: boolean,
+  retryAfterMs: number | undefined,
+): Reading {
   const limit = statement?.limit
-  return limit === undefined ? { refused, refusedHere } : { limit, refused, refusedHere }
+  if (limit === undefined) return { refused, refusedHere }
+  const waitMs = refusedHere && emptyForMs(limit) !== undefined ? retryAfterMs : undefined
+  return {
+    limit: waitMs === undefined ? limit : { ...limit, effectiveWindowMs: waitMs },
+    refused,
+    refusedHere,
+  }
 }

@@ -1,3 +1,4 @@
+import type { Allowance } from './allowance.js'
 import type { Flight } from './pace.js'
 import { patienceMs } from './patience.js'
 
@@ -22,21 +23,31 @@ const rememberedMs = 60_000
  * A refusal that names no time closes it for 1 s, 2 s, 4 s … up to 30 s, a named time of zero for 250 ms, 500 ms …
  * up to the same, of which half is certain and half is chance: every gap is longer than the one before, so no
  * server, however it answers, is asked in a tight loop, and clients that were refused together come back apart.
+ *
+ * Once one is accepted, an allowance lets the others follow gradually where nothing stated bounds them.
  */
 export class Gate {
-  #options: GateOptions
+  readonly #options: GateOptions
+  readonly #allowance: Allowance | undefined
   #untilMs: number = Number.NEGATIVE_INFINITY
   /** When the longest stated wait ends, however much of it is believed, and when it was stated. */
   #toldUntilMs: number = Number.NEGATIVE_INFINITY
   #toldAtMs = 0
   #closedAtMs: number = Number.NEGATIVE_INFINITY
   #halfOpen = false
+  #timeStated = false
   #refusals = 0
   #probedAtMs: number = Number.NEGATIVE_INFINITY
   readonly #probes = new Set<Flight>()
 
-  constructor(options: GateOptions) {
+  constructor(options: GateOptions, allowance?: Allowance) {
     this.#options = options
+    this.#allowance = allowance
+  }
+
+  /** The server has said when to ask, and nobody is asking yet: whatever else it stated of its limit counts for nothing. */
+  get overrides(): boolean {
+    return this.#halfOpen && this.#timeStated && this.#probes.size === 0
   }
 
   /**
@@ -47,10 +58,12 @@ export class Gate {
   nextMs(nowMs: number, believeMs = 0): number {
     const untilMs = Math.max(this.#untilMs, Math.min(this.#toldUntilMs, this.#toldAtMs + believeMs))
     if (nowMs < untilMs) return untilMs
-    return this.#halfOpen && this.#probes.size > 0 ? Math.max(nowMs, this.#probedAtMs + patienceMs) : nowMs
+    const freeMs = this.#allowance?.nextMs(nowMs) ?? nowMs
+    return this.#halfOpen && this.#probes.size > 0 ? Math.max(freeMs, this.#probedAtMs + patienceMs) : freeMs
   }
 
   sent(flight: Flight): void {
+    this.#allowance?.sent(flight)
     if (!this.#halfOpen) return
     this.#probes.add(flight)
     this.#probedAtMs = flight.sentAtMs
@@ -59,18 +72,23 @@ export class Gate {
   /** The call came to nothing: no answer arrived. */
   lost(flight: Flight): void {
     this.#probes.delete(flight)
+    this.#allowance?.lost(flight)
   }
 
-  accepted(flight: Flight): void {
+  accepted(flight: Flight, nowMs: number): void {
     this.#probes.delete(flight)
+    this.#allowance?.accepted(flight, nowMs)
     if (flight.sentAtMs < this.#closedAtMs || flight.sentAtMs < this.#untilMs) return
     this.#halfOpen = false
     this.#toldUntilMs = Number.NEGATIVE_INFINITY
     this.#refusals = 0
   }
 
-  /** @param waitMs how long the server asked to be left alone, if it said so */
-  refused(flight: Flight, nowMs: number, waitMs: number | undefined): void {
+  /**
+   * @param waitMs how long the server asked to be left alone, or stated that nothing comes, if it said so
+   * @param asked it asked so (`Retry-After`), which overrides what it states beside
+   */
+  refused(flight: Flight, nowMs: number, waitMs: number | undefined, asked = false): void {
     this.#probes.delete(flight)
     if (this.#refusals === 0 || flight.sentAtMs >= this.#closedAtMs) {
       this.#refusals += 1
@@ -81,11 +99,14 @@ export class Gate {
     this.#toldUntilMs = Math.max(this.#toldUntilMs, nowMs + (waitMs ?? 0))
     this.#toldAtMs = nowMs
     this.#halfOpen = true
+    this.#timeStated = asked
+    this.#allowance?.refused(flight, nowMs, this.#untilMs)
   }
 
   /** Forgetting this gate would let nothing through that it would not: one call asks first either way. */
   isForgettable(nowMs: number): boolean {
-    return nowMs >= this.#untilMs + (this.#halfOpen ? rememberedMs : 0) && this.#probes.size === 0
+    if (nowMs < this.#untilMs + (this.#halfOpen ? rememberedMs : 0) || this.#probes.size > 0) return false
+    return this.#allowance?.isForgotten(nowMs) ?? true
   }
 
   #growingMs(waitMs: number | undefined): number {

@@ -1,4 +1,5 @@
 import type { QuotaPolicy } from '@ratepact/contract'
+import { Allowance } from './allowance.js'
 import { Gate } from './gate.js'
 import type { Limit, LimitKind, Surroundings } from './limit.js'
 import { limitKey } from './limit-key.js'
@@ -65,7 +66,7 @@ export class KnownLimits {
 
   #make(kind: LimitKind, statement: Statement, nowMs: number): Limit {
     const { policyName, partitionKey } = statement
-    const gate = new Gate(this.#around)
+    const gate = new Gate(this.#around, kind === 'signal' ? new Allowance() : undefined)
     if (kind === 'slots') return new SlotsLimit(policyName, partitionKey, gate)
     if (kind === 'signal') return new SignalLimit(policyName, partitionKey, gate, this.#around)
     return new PacedLimit(policyName, partitionKey, gate, this.#around, nowMs)

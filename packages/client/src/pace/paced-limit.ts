@@ -44,6 +44,7 @@ export class PacedLimit implements Limit {
   }
 
   nextMs(nowMs: number, cost: number, queued: number, believeMs = 0): number {
+    if (cost === 0 || this.gate.overrides) return nowMs
     const idle = this.#flying.size === 0
     this.#model.advance(nowMs, idle)
     const asking = { nowMs, cost, queued, lastSendMs: this.#lastSendMs }
@@ -59,10 +60,11 @@ export class PacedLimit implements Limit {
     if (late) this.#flying.set(flight, this.#model.adopt(sentAtMs, cost))
     else {
       this.#model.advance(sentAtMs, this.#flying.size === 0)
+      if (this.gate.overrides) this.#model.ask()
       this.#flying.set(flight, this.#model.spend(sentAtMs, cost, this.#lastSendMs))
       this.#usedUnheard ||= !this.#model.heard
     }
-    this.#lastSendMs = Math.max(this.#lastSendMs, sentAtMs)
+    if (cost > 0) this.#lastSendMs = Math.max(this.#lastSendMs, sentAtMs)
     this.gate.sent(flight)
   }
 

@@ -44,7 +44,7 @@ export class SignalLimit implements Limit {
   }
 
   nextMs(nowMs: number, _cost = 1, _queued = 1, believeMs = 0): number {
-    if (this.#available > 0) return nowMs
+    if (this.#available > 0 || this.gate.overrides) return nowMs
     const untilMs = Math.max(this.#untilMs, Math.min(this.#toldUntilMs, this.#toldAtMs + believeMs))
     if (nowMs < untilMs) return untilMs
     const asking = this.#askedAtMs >= this.#untilMs && this.#flying.size > 0
