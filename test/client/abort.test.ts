@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { createFetch, RateLimitError } from '@ratepact/client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { fakeServer, respond } from './fake.js'
+import { fakeServer, nodeAnswer, respond } from './fake.js'
 import { inTurn, serve, until } from './http.js'
 
 const unhandled: unknown[] = []
@@ -153,6 +153,75 @@ describe('a signal that is aborted', () => {
     const reading = expect(reader?.read()).rejects.toBe(reason)
     controller.abort(reason)
     await reading
+  })
+
+  it('while the body of a refusal comes that was put aside: reading it fails with the reason', async () => {
+    const server = await serve((_seen, response) => {
+      response.writeHead(429, { 'retry-after': '3' }).write('the beginning')
+    })
+    let waiting = false
+    const api = createFetch({
+      onEvent({ type }) {
+        waiting ||= type === 'retrying'
+      },
+    })
+    const { signal, controller } = fresh()
+    const call = api(server.url, { signal })
+    await until(() => waiting)
+    await new Promise((resolve) => setImmediate(resolve))
+    api.close()
+    const response = await call
+    expect(response.status).toBe(429)
+    const reading = expect(response.text()).rejects.toBe(reason)
+    controller.abort(reason)
+    await reading
+    await until(() => server.open === 0)
+    expect(listeners(signal)).toBe(0)
+  })
+
+  it('by the fetch itself, which then throws: the call rejects with the reason, and nothing else does', async () => {
+    const { signal, controller } = fresh()
+    const api = createFetch({
+      fetch: () => {
+        controller.abort(reason)
+        throw new Error('aborted')
+      },
+    })
+    await expect(api('http://api.test/', { signal })).rejects.toBe(reason)
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(unhandled).toEqual([])
+  })
+
+  it('in flight through a fetch with an error of its own for that: it rejects with the reason', async () => {
+    const api = createFetch({
+      fetch: (_input, init: RequestInit) =>
+        new Promise((_, reject) => {
+          init.signal?.addEventListener('abort', () => reject(new Error('my own')))
+        }),
+    })
+    const { signal, controller } = fresh()
+    const call = api('http://api.test/', { signal })
+    await new Promise((resolve) => setImmediate(resolve))
+    controller.abort(reason)
+    await expect(call).rejects.toBe(reason)
+  })
+
+  it('in flight, where bodies are Node streams: a late answer is left alone', async () => {
+    let answer = (_response: Response): void => {}
+    const api = createFetch({
+      fetch: () =>
+        new Promise((resolve) => {
+          answer = resolve
+        }),
+    })
+    const { signal, controller } = fresh()
+    const call = api('http://api.test/', { signal })
+    await new Promise((resolve) => setImmediate(resolve))
+    controller.abort(reason)
+    await expect(call).rejects.toBe(reason)
+    answer(nodeAnswer(200))
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(unhandled).toEqual([])
   })
 
   it('after the end: nothing happens', async () => {

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import { createFetch, exponentialBackoff } from '@ratepact/client'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
-import { fakeServer, respond } from './fake.js'
+import { fakeServer, nodeAnswer, respond } from './fake.js'
 import { inTurn, serve } from './http.js'
 
 const backoff = exponentialBackoff({ firstSeconds: 0.02 })
@@ -198,6 +198,19 @@ describe('the answer after a refusal', () => {
     const { clock, fetch } = fakeServer((number) => (number === 1 ? refused : respond(200)))
     await clock.runUntil(createFetch({ fetch, clock })('http://api.test/'))
     expect(clones.map((clone) => clone.bodyUsed)).toEqual([true])
+  })
+
+  it('comes after refusals whose bodies are Node streams too, and such a refusal is given back', async () => {
+    const { clock, fetch } = fakeServer((number) =>
+      number === 1 ? nodeAnswer(429, { 'retry-after': '1' }) : respond(200),
+    )
+    const api = createFetch({ fetch, clock })
+    expect((await clock.runUntil(api('http://api.test/'))).status).toBe(200)
+    const refusing = createFetch({ fetch: async () => nodeAnswer(429, { 'retry-after': '1' }), clock })
+    const refused = await clock.runUntil(refusing('http://api.test/'))
+    expect(refused.status).toBe(429)
+    expect(await refused.text()).toBe('text')
+    expect(clock.pending).toBe(0)
   })
 
   it('is the refusal itself, whole, when a longer block makes the wait too long after all', async () => {

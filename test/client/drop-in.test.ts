@@ -1,5 +1,5 @@
 import { createFetch } from '@ratepact/client'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { type Handler, inTurn, serve } from './http.js'
 
 const site: Handler = (seen, response) => {
@@ -103,6 +103,52 @@ describe('the underlying fetch', () => {
     } finally {
       globalThis.fetch = fetch
     }
+  })
+
+  it('is the one that was there before when the client takes its place', async () => {
+    const server = await serve(inTurn({ status: 429 }, { body: 'text' }))
+    const { fetch } = globalThis
+    onTestFinished(() => {
+      globalThis.fetch = fetch
+    })
+    const events: string[] = []
+    const another = createFetch()
+    globalThis.fetch = createFetch({
+      backoff: { delaySeconds: () => 0.01 },
+      onEvent: ({ type }) => events.push(type),
+    })
+    expect(await (await globalThis.fetch(server.url)).text()).toBe('text')
+    expect(events.filter((type) => type === 'refused')).toHaveLength(1)
+    expect(server.seen).toHaveLength(2)
+    // And so for one that replaces the first, and for one made before either.
+    globalThis.fetch = createFetch()
+    expect((await globalThis.fetch(server.url)).status).toBe(200)
+    expect((await another(server.url)).status).toBe(200)
+    expect(server.seen).toHaveLength(4)
+  })
+
+  it('is that one too when the place is taken by what calls the client', async () => {
+    const server = await serve(inTurn({}))
+    const { fetch } = globalThis
+    onTestFinished(() => {
+      globalThis.fetch = fetch
+    })
+    const api = createFetch()
+    globalThis.fetch = (input, init) => api(new Request(input, init))
+    const { signal } = new AbortController()
+    expect((await globalThis.fetch(server.url, { signal })).status).toBe(200)
+    expect((await api(server.url)).status).toBe(200)
+    expect(server.seen).toHaveLength(2)
+  })
+
+  it('fails the call when the client takes the place of none', async () => {
+    const { fetch } = globalThis
+    onTestFinished(() => {
+      globalThis.fetch = fetch
+    })
+    Reflect.deleteProperty(globalThis, 'fetch')
+    globalThis.fetch = createFetch()
+    await expect(globalThis.fetch('http://api.test/')).rejects.toThrow('set the option fetch')
   })
 
   it('uses a kept connection again', async () => {

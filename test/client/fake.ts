@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import { type HandClock, handClock } from './clock.js'
 
 /** A send that a fake server got, and when. */
@@ -32,6 +33,13 @@ export function fakeServer(answer: (number: number, sent: Sent) => Response, del
 
 export function respond(status: number, headers: Record<string, string> = {}, body = 'text'): Response {
   return new Response(status === 204 || status === 304 ? null : body, { status, headers })
+}
+
+/** An answer as node-fetch has it, whose body is a stream of Node. */
+export function nodeAnswer(status: number, headers: Record<string, string> = {}): Response {
+  const answer = respond(status, headers)
+  Object.defineProperty(answer, 'body', { value: Readable.from([Buffer.from('text')]) })
+  return answer
 }
 
 /** The time from each send to the next. */
