@@ -6,7 +6,8 @@ import { Redis } from 'ioredis'
 
 const { REDIS_URL, PORT = '3000' } = process.env
 const limiter = createLimiter({
-  store: REDIS_URL === undefined ? memoryStore() : redisStore(new Redis(REDIS_URL)),
+  store: REDIS_URL === undefined ? memoryStore() : redisStore(new Redis(REDIS_URL).on('error', () => {})),
+  onEvent: (event) => console.log(event.type),
   policies: [tokenBucket({ name: 'burst', capacity: 20, refillPerSecond: 50 })],
 })
 const app = express()

@@ -17,18 +17,19 @@ export function costOf(cost: Cost | undefined, policy: Policy): number {
   return Object.hasOwn(cost, policy.name) ? (cost[policy.name] ?? usual) : usual
 }
 
-export function expectCost(cost: unknown, policies: readonly Policy[]): void {
+/** @param what what the caller calls it. @throws RangeError or TypeError naming the value and the rule */
+export function expectCost(cost: unknown, policies: readonly Policy[], what = 'cost'): void {
   if (cost === undefined) return
   if (typeof cost !== 'object' || cost === null) {
-    expectInteger('cost', cost, 0, MOST)
+    expectInteger(what, cost, 0, MOST)
     return
   }
-  if (Array.isArray(cost)) throw new TypeError(expected('cost', 'a number or a record by policy name', cost))
+  if (Array.isArray(cost)) throw new TypeError(expected(what, 'a number or a record by policy name', cost))
   expectOnly(
-    'cost',
+    what,
     cost,
     policies.map(({ name }) => name),
   )
   for (const [name, units] of Object.entries(cost))
-    if (units !== undefined) expectInteger(`cost.${name}`, units, 0, MOST)
+    if (units !== undefined) expectInteger(`${what}.${name}`, units, 0, MOST)
 }

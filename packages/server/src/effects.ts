@@ -60,7 +60,7 @@ export function createEffects<Name extends string>(
       receipts.set(decision, receipt)
     },
     async refund(decision, units) {
-      expectCost(units, policies)
+      expectCost(units, policies, 'the units to give back')
       const receipt = receiptFor(decision)
       if (receipt === undefined) return false
       const left = receipt.charges.map(({ policy }, i) => {
@@ -73,7 +73,7 @@ export function createEffects<Name extends string>(
     },
     async settle(decision, actualCost) {
       if (actualCost === undefined) throw new TypeError('Expected the actual cost of the call, got undefined')
-      expectCost(actualCost, policies)
+      expectCost(actualCost, policies, 'the actual cost')
       const receipt = receiptFor(decision)
       if (receipt === undefined) return false
       receipt.closed = true

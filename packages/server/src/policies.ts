@@ -10,7 +10,9 @@ export function expectPolicies(
   option = 'policies',
 ): asserts policies is readonly Policy[] {
   if (!Array.isArray(policies) || policies.length < 1 || policies.length > MOST)
-    throw new TypeError(expected(option, `an array of 1 to ${MOST} policies`, policies))
+    throw new TypeError(
+      expected(option, `an array of 1 to ${MOST} policies`, policies) + orPlans(option, policies),
+    )
   const names = new Set<string>()
   for (const policy of policies as readonly Partial<Policy>[]) {
     if (
@@ -24,4 +26,8 @@ export function expectPolicies(
       throw new TypeError(`Expected each policy to have a name of its own, got ${show(policy.name)} twice`)
     names.add(policy.name as string)
   }
+}
+
+function orPlans(option: string, policies: unknown): string {
+  return option === 'policies' && policies === undefined ? '; plans may be given in their place' : ''
 }
