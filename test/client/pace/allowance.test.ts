@@ -115,6 +115,19 @@ describe('a service that refuses without stating a limit', () => {
     expect(at.waitMs()).toBeLessThan(1000)
   })
 
+  it('whatever the rate is slows nobody below one call in two of the waits that it asks for', () => {
+    const at = hand()
+    at.accept(at.send())
+    for (let call = 0; call < 40; call += 1) {
+      at.refuse(at.send(), { retryAfterMs: 20 })
+      expect(at.waitMs()).toBeLessThanOrEqual(40)
+      at.nowMs += at.waitMs()
+      at.accept(at.send())
+      at.nowMs += at.waitMs()
+    }
+    expect(at.nowMs).toBeLessThan(40 * 90)
+  })
+
   it('waits five seconds for calls that hang, then lets one more go', () => {
     const at = hand()
     at.refuse(at.send(), { retryAfterMs: 1000 })

@@ -68,7 +68,7 @@ export class Allowance {
     else if (flight.sentAtMs < this.#closedAtMs) {
       this.#openMs = Math.max(this.#openMs, openMs)
       return
-    } else this.#learn(flight.sentAtMs)
+    } else this.#learn(flight.sentAtMs, openMs - nowMs)
     this.#sinceMs = flight.sentAtMs
     this.#closedAtMs = nowMs
     this.#openMs = openMs
@@ -96,11 +96,15 @@ export class Allowance {
     return this.#ratePerMs * 2 ** ((Math.max(0, nowMs - this.#openMs) / this.#doublingMs) ** 2)
   }
 
-  /** A probe that is refused at once says that the wait was short, and nothing of the rate. */
-  #learn(refusedMs: number): void {
+  /**
+   * A probe that is refused at once says that the wait was short, and nothing of the rate. Once in two of the waits asked for is
+   * always allowed: a service that refuses whatever the rate is would slow calls down for ever.
+   */
+  #learn(refusedMs: number, waitMs: number): void {
     if (this.#accepted === 0) return
     const busyMs = Math.max(1, refusedMs - this.#sinceMs - this.#idleMs)
-    this.#ratePerMs = caution * Math.min(this.#accepted / busyMs, this.#grownAt(refusedMs))
+    const learned = caution * Math.min(this.#accepted / busyMs, this.#grownAt(refusedMs))
+    this.#ratePerMs = Math.max(learned, 0.5 / Math.max(1, waitMs))
   }
 
   #forget(): void {
