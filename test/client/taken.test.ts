@@ -1,5 +1,5 @@
 import { createFetch, exponentialBackoff } from '@ratepact/client'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { fakeServer, respond } from './fake.js'
 import { inTurn, type Seen, serve, type TestServer } from './http.js'
 
@@ -113,6 +113,14 @@ describe('a call is sent as it was when it was made', () => {
     await Promise.all(calls)
     expect(partitions).toEqual(steps)
     expect(new Set(server.seen.map((seen) => seen.headers.authorization))).toEqual(new Set(steps))
+  })
+
+  it('and a relative address leads where it led then, when the page gets another one', async () => {
+    const { clock, sent, fetch } = fakeServer(() => respond(200))
+    onTestFinished(() => void Reflect.deleteProperty(globalThis, 'location'))
+    Reflect.set(globalThis, 'location', { href: 'http://api.test/one/' })
+    await createFetch({ fetch, clock })('orders?page=2')
+    expect(sent.map(({ input }) => input)).toEqual(['http://api.test/one/orders?page=2'])
   })
 
   it('and what a getter gives is asked for once', async () => {

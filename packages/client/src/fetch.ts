@@ -96,7 +96,7 @@ class Client {
     const call = new Call(this.#around, {
       about,
       target,
-      outgoing: outgoing(given.input, given.init),
+      outgoing: outgoing(absolute(given.input, target), given.init),
       partition: this.#partitions.open(key, target.location.origin),
       route,
       arrival: this.#arrivals,
@@ -130,6 +130,11 @@ class Client {
 function text(name: string, value: unknown): string {
   if (typeof value === 'string') return value
   throw new TypeError(expected(`the result of ${name}`, 'a string', value))
+}
+
+/** A page may get another address while the call waits, which must not lead the call elsewhere. */
+function absolute(input: FetchInput, target: Target): FetchInput {
+  return typeof input === 'string' && !/^\s*https?:\/\//i.test(input) ? target.url : input
 }
 
 /** As fetch has it: the one in init, where null means none, else that of the Request. */

@@ -37,7 +37,10 @@ export interface ResponseLike {
 
 /** How a client behaves. Everything has a default. */
 export interface ClientOptions {
-  /** What sends a request. @default globalThis.fetch, looked up at each call */
+  /**
+   * What sends a request.
+   * @default globalThis.fetch, looked up at each call; where that is the client itself, the one before it
+   */
   // biome-ignore lint/suspicious/noExplicitAny: every implementation of fetch has its own types for these
   readonly fetch?: ((input: any, init?: any) => Promise<ResponseLike>) | undefined
   /** Who shares a quota: calls with equal strings are paced together. @default origin and credential */
