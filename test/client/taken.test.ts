@@ -172,6 +172,7 @@ describe('what fetch takes no copy of', () => {
 
   it('is refused as fetch refuses it', async () => {
     const server = await serve(inTurn({}))
+    let accepted = 0
     const strange: unknown[] = [
       { headers: null },
       { headers: 'x-test: yes' },
@@ -187,14 +188,16 @@ describe('what fetch takes no copy of', () => {
       for (const init of strange as RequestInit[]) {
         const theirs: unknown = await fetch(server.url, init).catch((error) => error)
         const ours: unknown = await api(server.url, init).catch((error) => error)
-        expect(theirs).toBeInstanceOf(TypeError)
-        expect(ours).toBeInstanceOf(TypeError)
+        // What one version of fetch refuses a later one may take.
+        if (theirs instanceof Response) accepted += 2
+        expect(ours).toBeInstanceOf(theirs instanceof Response ? Response : TypeError)
         expect(String(ours)).not.toMatch(/Cannot|Reflect|WeakMap|weak map|not a function/)
       }
       const nothing = null as unknown as string
       const theirs: unknown = await fetch(nothing).catch((error) => error)
       expect(String(await api(nothing).catch((error) => error))).toBe(String(theirs))
     }
-    expect(server.seen).toHaveLength(0)
+    expect(server.seen).toHaveLength(accepted)
+    expect(accepted).toBeLessThan(strange.length)
   })
 })
