@@ -1,3 +1,4 @@
+import { MOST_QUOTAS } from './debt.js'
 import type { LeakyBucketPolicy } from './leaky-bucket.js'
 import type { Meter } from './meter.js'
 import type { TokenBucketPolicy } from './token-bucket.js'
@@ -16,9 +17,6 @@ export interface Count {
   readonly unit: number
 }
 
-/** Debts never exceed the capacity by more than the capacity, however a state came about. */
-const MOST_CAPACITIES = 2
-
 /** Ticks in use now. A state written under other numbers keeps the units that were in use. */
 export function levelAt(state: Count | undefined, nowUs: number, policy: BucketPolicy): number {
   // A state without a span was empty when it was written; only a clock set back makes it look alive.
@@ -30,7 +28,7 @@ export function levelAt(state: Count | undefined, nowUs: number, policy: BucketP
   const level = hasNumbersOf(state, policy)
     ? used - elapsed * policy.ticks.rate
     : Math.ceil(((used * (span - elapsed)) / span / state.unit) * policy.ticks.unit)
-  return Math.min(Math.max(level, 0), MOST_CAPACITIES * policy.quota * policy.ticks.unit)
+  return Math.min(Math.max(level, 0), MOST_QUOTAS * policy.quota * policy.ticks.unit)
 }
 
 /** Whether a state should be written again: it was kept under other numbers, or the clock was set back since. */

@@ -1,4 +1,5 @@
 import type { Count } from './bucket.js'
+import { MOST_QUOTAS } from './debt.js'
 import type { FixedWindowPolicy } from './fixed-window.js'
 import type { Meter } from './meter.js'
 import { startOfWindow } from './window.js'
@@ -14,7 +15,7 @@ export function windowAt(
 ): readonly [used: number, endUs: number] {
   const fresh = endOfWindow(nowUs, policy)
   if (state === undefined || state.untilUs <= nowUs) return [0, fresh]
-  const used = Math.min(state.used, 2 * policy.quota)
+  const used = Math.min(state.used, MOST_QUOTAS * policy.quota)
   return [used, isDatedWindow(state, nowUs, policy) ? Math.min(state.untilUs, fresh) : state.untilUs]
 }
 

@@ -1,4 +1,5 @@
 import type { Count } from './bucket.js'
+import { MOST_QUOTAS } from './debt.js'
 import type { Meter } from './meter.js'
 import type { SlidingWindowCounterPolicy } from './sliding-window-counter.js'
 import { startOfWindow } from './window.js'
@@ -17,7 +18,10 @@ export function countsAt(
   const { windowUs } = policy
   const startUs = startOfWindow(nowUs, windowUs)
   if (state === undefined || state.untilUs <= nowUs) return [0, 0, startUs]
-  const [current, previous] = [Math.min(state.used, 2 * policy.quota), Math.min(state.unit, 2 * policy.quota)]
+  const [current, previous] = [
+    Math.min(state.used, MOST_QUOTAS * policy.quota),
+    Math.min(state.unit, MOST_QUOTAS * policy.quota),
+  ]
   if (isDatedCounter(state, nowUs, policy)) return [current, 0, startUs]
   if (state.atUs === startUs) return [current, previous, startUs]
   return [0, current, startUs]

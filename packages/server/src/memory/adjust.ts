@@ -1,12 +1,10 @@
 import { bucketWith, levelAt } from '../algorithm/bucket.js'
+import { MOST_QUOTAS } from '../algorithm/debt.js'
 import { windowAt, windowWith } from '../algorithm/fixed-window-count.js'
 import { counterWith, countsAt } from '../algorithm/sliding-counter-count.js'
 import { adjustLog } from '../algorithm/sliding-log-record.js'
 import type { Change } from '../store.js'
 import type { State } from './ledger.js'
-
-/** The most that a policy may have in use: what is taken after the fact may run up a debt of one quota. */
-const MOST_QUOTAS = 2
 
 /** The state with a change made; undefined where the charge does not count any more, or nothing would change. */
 export function adjustState(state: State | undefined, change: Change, nowUs: number): State | undefined {

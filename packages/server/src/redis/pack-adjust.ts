@@ -1,11 +1,9 @@
-import { type Change, changedReply, type Op, type Reply } from '../store.js'
-import { numbersIn } from './answer.js'
+import { MOST_QUOTAS } from '../algorithm/debt.js'
+import type { Change, Op } from '../store.js'
+import { repliesIn } from './answer.js'
 import type { KeyOptions } from './key.js'
 import type { Call } from './pack.js'
 import { keyFor, rowOf, unitsIn } from './row.js'
-
-/** The most that a policy may have in use: what is taken after the fact may run up a debt of one quota. */
-const MOST_QUOTAS = 2
 
 /** Packs changes of charges into one call of the script `adjust`. */
 export function packAdjust(ops: readonly Op[], options: KeyOptions): Call {
@@ -16,15 +14,11 @@ export function packAdjust(ops: readonly Op[], options: KeyOptions): Call {
     script: 'adjust',
     keys,
     args,
-    read(answer) {
-      const numbers = numbersIn(answer, 1 + keys.length)
-      let at = 1
-      return changes.map((own): Reply => {
-        const changed = numbers.slice(at, at + own.length)
-        at += own.length
-        return changedReply(numbers[0] ?? 0, changed.includes(1))
-      })
-    },
+    read: (answer) =>
+      repliesIn(
+        answer,
+        changes.map(({ length }) => length),
+      ),
   }
 }
 

@@ -1,5 +1,5 @@
-import { type Charge, changedReply, type Op, type Reply } from '../store.js'
-import { numbersIn } from './answer.js'
+import { type Charge, changedReply, type Op } from '../store.js'
+import { numbersIn, repliesIn } from './answer.js'
 import type { KeyOptions } from './key.js'
 import type { Call } from './pack.js'
 import { blockKey, hasOwnKey, keyFor, policyId } from './row.js'
@@ -20,15 +20,11 @@ export function packLeases(ops: readonly Op[], options: KeyOptions): Call {
     script: 'lease',
     keys,
     args,
-    read(answer) {
-      const numbers = numbersIn(answer, 1 + keys.length)
-      let at = 1
-      return ops.map((op): Reply => {
-        const found = numbers.slice(at, at + chargesOf(op).length)
-        at += found.length
-        return changedReply(numbers[0] ?? 0, found.includes(1))
-      })
-    },
+    read: (answer) =>
+      repliesIn(
+        answer,
+        ops.map((op) => chargesOf(op).length),
+      ),
   }
 }
 
