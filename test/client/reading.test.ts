@@ -19,6 +19,16 @@ describe('limits', () => {
     ])
   })
 
+  it('tell the rate where a server states another than quota over window', async () => {
+    const policy = '"a";q=20;w=1;ratepact-refill="bucket";ratepact-rate=50.0'
+    const { clock, fetch } = fakeServer(() =>
+      respond(200, { ratelimit: '"a";r=19;t=1', 'ratelimit-policy': policy }),
+    )
+    const api = createFetch({ fetch, clock })
+    await api(url)
+    expect(api.limits(url)).toMatchObject([{ quota: 20, windowSeconds: 1, ratePerSecond: 50 }])
+  })
+
   it('are those of the partition and the route that is asked about', async () => {
     const { clock, fetch } = fakeServer(() => respond(200, { ratelimit: '"a";r=7;t=30' }))
     const api = createFetch({ fetch, clock })

@@ -26,6 +26,8 @@ export interface KnownLimit {
   readonly unit: string
   readonly quota?: number
   readonly windowSeconds?: number
+  /** Units that come back per second, where the server states that it is not the quota over its window. */
+  readonly ratePerSecond?: number
   /** Units that may still be used now, by the model: stated by the server, less what was sent since, plus what came back. */
   readonly available: number
   /** Seconds until the next call may go; 0 = now. */

@@ -95,13 +95,15 @@ export class PacedLimit implements Limit {
 
   known(nowMs: number): KnownLimit {
     const waitMs = Math.max(this.gate.nextMs(nowMs), this.nextMs(nowMs, 1, 1)) - nowMs
-    const { units, windowMs } = this.#model.quota
+    const { units, windowMs, ratePerMs } = this.#model.quota
+    const stated = ratePerMs > 0 && ratePerMs !== units / windowMs
     return {
       policy: this.policy,
       ...(this.partitionKey === undefined ? {} : { partitionKey: this.partitionKey }),
       unit: 'requests',
       ...(units < never ? { quota: units } : {}),
       ...(windowMs < never ? { windowSeconds: windowMs / 1000 } : {}),
+      ...(stated ? { ratePerSecond: ratePerMs * 1000 } : {}),
       available: Math.max(0, Math.floor(this.#model.units + tiny)),
       waitSeconds: waitMs / 1000,
     }
