@@ -8,6 +8,7 @@
   Returns the time in microseconds, then 1 for each policy that was changed, else 0
 ]]
 --- @include "includes/now"
+--- @include "includes/policy"
 --- @include "includes/record"
 --- @include "includes/bucket"
 --- @include "includes/window"
@@ -26,7 +27,7 @@ local FARTHEST = 1000
 
 -- Changes calls of one instant in a log, as many as it takes. Returns 1 if anything was changed, else 0.
 local function adjust_log(key, mark, add, most, policy)
-  if mark + ARGV[policy + 2] <= now then
+  if mark + policy.length <= now then
     return 0
   end
   local length, left, shift = log_length(key), add, 0
@@ -50,54 +51,53 @@ local function adjust_log(key, mark, add, most, policy)
     if changed == 0 and shift == 0 and made ~= mark then
       break
     end
-    redis.call('LSET', key, i, struct.pack(CALL, made, units + changed, before + shift))
+    redis.call('LSET', key, i, pack(CALL, made, units + changed, before + shift))
     shift = shift + changed
   end
   return shift ~= 0 and 1 or 0
 end
 
 -- The entry with its change, or nil where the charge does not count any more.
-local function adjusted(record, at, mark, add, most, policy)
-  local id, kind = ARGV[policy] + 0, ARGV[policy + 1]
-  if kind == 'bucket' then
+local function adjusted(record, at, mark, add, most, top, policy)
+  if policy.kind == 'bucket' then
     local level = at and bucket_level(record, at, now, policy) or 0
     if add < 0 then
-      local flowed = now > mark and (now - mark) * ARGV[policy + 3] or 0
-      add = -within(-add, within(ARGV[policy + 9] - flowed, most))
+      local flowed = now > mark and (now - mark) * policy.rate or 0
+      add = -within(-add, within(top - flowed, most))
     end
     local after = within(level + add, most)
-    return after ~= level and bucket_entry(id, now, after, policy) or nil
-  elseif kind == 'window' then
+    return after ~= level and bucket_entry(now, after, policy) or nil
+  elseif policy.kind == 'window' then
     local used, ends = window_used(record, at, now, policy)
     local after = within(used + add, most)
-    return ends == mark and after ~= used and window_entry(id, after, ends, policy) or nil
+    return ends == mark and after ~= used and window_entry(after, ends, policy) or nil
   end
   local current, previous, start = counter_used(record, at, now, policy)
   if start == mark then
     local after = within(current + add, most)
-    return after ~= current and counter_entry(id, after, previous, start, policy) or nil
-  elseif start - ARGV[policy + 2] == mark then
+    return after ~= current and counter_entry(after, previous, start, policy) or nil
+  elseif start - policy.length == mark then
     local after = within(previous + add, most)
-    return after ~= previous and counter_entry(id, current, after, start, policy) or nil
+    return after ~= previous and counter_entry(current, after, start, policy) or nil
   end
   return nil
 end
 
 for i = 1, #KEYS do
-  local policy = (i - 1) * 10 + 1
-  local mark, add, most = ARGV[policy + 6] + 0, ARGV[policy + 7] + 0, ARGV[policy + 8] + 0
-  if ARGV[policy + 1] == 'log' then
+  local row = (i - 1) * (POLICY + 4) + 1
+  local policy, change = policy_at(row), row + POLICY
+  local mark, add, most, top = ARGV[change] + 0, ARGV[change + 1] + 0, ARGV[change + 2] + 0, ARGV[change + 3] + 0
+  if policy.kind == 'log' then
     local _, changed = with_log(KEYS[i], function()
       return adjust_log(KEYS[i], mark, add, most, policy)
     end)
     reply[i + 1] = changed
   else
     local record = read_record(KEYS[i])
-    local at = find_entry(record, ARGV[policy] + 0)
-    local entry = adjusted(record, at, mark, add, most, policy)
+    local at = find_entry(record, policy.id)
+    local entry = adjusted(record, at, mark, add, most, top, policy)
     if entry then
-      record = at and record:sub(1, at - 1) .. entry .. record:sub(at + ENTRY) or record .. entry
-      write_record(KEYS[i], record, now)
+      write_record(KEYS[i], with_entry(record, at, entry), now)
     end
     reply[i + 1] = entry and 1 or 0
   end

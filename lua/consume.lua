@@ -2,21 +2,25 @@
   Decides checks one after another, each for itself. A check asks several policies, of one or of several partitions;
   if all of them have what it needs, and it is to be charged, all are charged, else none is. A refusal writes nothing,
   but for what was kept under other numbers or another clock, which from then on counts by the new ones.
+  Checks that ask the same of other partitions have one shape, which is told once.
 
   KEYS  what the checks ask, in the order of the checks: first blocks, then the memory of an id, then records of
         partitions, logs and leases; a key may come again
-  ARGV  1, 2             number of checks, first argument of the first
+  ARGV  1                the shape of each check, one character each, '0' for the first
+        2, 3             first argument of the shapes, first argument of the lease names
         then per policy  id, kind, three numbers, a fourth (see includes)
-        then per check   '1' to charge or '0' to look, name of its lease, number of blocks, for how many
-                         milliseconds an admission is remembered ('0': there is no id), number of further keys,
+        then per shape   '1' to charge or '0' to look, '1' if its checks have a lease name, number of blocks, for how
+                         many milliseconds an admission is remembered ('0': there is no id), number of further keys,
           per key        number of policies,
           per policy     first argument of the policy, what is needed
+        then             the lease names, in the order of the checks
   Returns the time in microseconds; then for each check: with blocks, how many microseconds the longest lasts (0 none,
   -1 for ever); with an id, 1 if the check repeats an admission that is remembered; what was read of each policy asked,
   before the check. Then the positions (from 1) among the policies asked of those whose stored state could not be believed and was
   begun afresh.
 ]]
 --- @include "includes/now"
+--- @include "includes/policy"
 --- @include "includes/record"
 --- @include "includes/bucket"
 --- @include "includes/window"
@@ -29,130 +33,162 @@
 local REPEATS = 3
 
 local now = now_us()
-local reply = { now }
+local reply, words = { now }, 1
 local asked = 0
 local healed = {}
 -- Per policy asked: where its reading begins in the reply, whether it must be written again, what else to remember.
 local begins, dated, notes = {}, {}, {}
 
-local function tell(...)
-  for _, word in ipairs({ ... }) do
-    reply[#reply + 1] = word
-  end
+local function tell(word)
+  words = words + 1
+  reply[words] = word
 end
 
--- Reads one policy. Returns whether what is needed fits.
-local function look(key, record, damaged, policy, need)
-  local kind, most = ARGV[policy + 1], ARGV[policy + 4] + 0
-  local unbelievable, old = damaged, false
-  asked = asked + 1
-  begins[asked] = #reply + 1
-  local fits
-  if kind == 'log' then
-    local used, first_at, fits_at, again_at, first, total
-    unbelievable, used, first_at, fits_at, again_at, first, total = with_log(key, function()
-      log_settle(key, now, policy)
-      return log_used(key, now, need, policy)
-    end)
-    notes[asked] = { first, total }
-    tell(used, first_at, fits_at, again_at)
-    fits = used + need <= most
-  elseif kind == 'lease' then
-    local taken
-    taken, unbelievable = leases_taken(key, now, policy)
-    tell(taken)
-    fits = taken + need <= most
-  else
-    local at = find_entry(record, ARGV[policy] + 0)
-    if kind == 'bucket' then
-      local level = 0
-      if at then
-        level, old, unbelievable = bucket_level(record, at, now, policy)
-      end
-      reply[#reply + 1] = level
-      fits = level + need <= most and (need == 0 or level <= ARGV[policy + 5] + 0)
-    elseif kind == 'window' then
-      local used, ends, wrong
-      used, ends, old, wrong = window_used(record, at, now, policy)
-      unbelievable = unbelievable or wrong
-      tell(used, ends)
-      fits = used + need <= most
-    else
-      local current, previous, start, estimate, ends, wrong
-      current, previous, start, estimate, ends, wrong = counter_used(record, at, now, policy)
-      old = ends ~= nil
-      notes[asked] = ends
-      unbelievable = unbelievable or wrong
-      tell(current, previous, start, estimate)
-      fits = estimate + need <= most
+-- Reading of each kind of policy: tells what is in use; returns whether `need` fits, whether the entry must be written
+-- again, whether it could not be believed.
+local look = {}
+
+function look.bucket(key, record, policy, need)
+  local at = find_entry(record, policy.id)
+  local level, old, wrong = 0, false, false
+  if at then
+    level, old, wrong = bucket_level(record, at, now, policy)
+  end
+  tell(level)
+  return level + need <= policy.most and (need == 0 or level <= policy.queue), old, wrong
+end
+
+function look.window(key, record, policy, need)
+  local used, ends, old, wrong = window_used(record, find_entry(record, policy.id), now, policy)
+  tell(used)
+  tell(ends)
+  return used + need <= policy.most, old, wrong
+end
+
+function look.counter(key, record, policy, need)
+  local at = find_entry(record, policy.id)
+  local current, previous, start, estimate, ends, wrong = counter_used(record, at, now, policy)
+  notes[asked] = ends
+  tell(current)
+  tell(previous)
+  tell(start)
+  tell(estimate)
+  return estimate + need <= policy.most, ends ~= nil, wrong
+end
+
+function look.log(key, record, policy, need)
+  local wrong, used, first_at, fits_at, again_at, first, total = with_log(key, function()
+    log_settle(key, now, policy)
+    return log_used(key, now, need, policy)
+  end)
+  notes[asked] = { first, total }
+  tell(used)
+  tell(first_at)
+  tell(fits_at)
+  tell(again_at)
+  return used + need <= policy.most, false, wrong
+end
+
+function look.lease(key, record, policy, need)
+  local taken, wrong = leases_taken(key, now, policy)
+  tell(taken)
+  return taken + need <= policy.most, false, wrong
+end
+
+local own_key = { log = true, lease = true }
+
+-- Reads the policies under one key. Returns its record, whether all needs fit.
+local function look_at(key, asks)
+  local record, damaged, fits = '', false, true
+  if not own_key[asks[1].policy.kind] then
+    record, damaged = read_record(key)
+  end
+  for i = 1, #asks do
+    local ask = asks[i]
+    asked = asked + 1
+    begins[asked] = words + 1
+    local fit, old, wrong = look[ask.policy.kind](key, record, ask.policy, ask.need)
+    dated[asked] = old
+    if damaged or wrong then
+      healed[#healed + 1] = asked
     end
+    fits = fits and fit
   end
-  dated[asked] = old
-  if unbelievable then
-    healed[#healed + 1] = asked
-  end
-  return fits
+  return record, fits
 end
 
 -- The entry of the nth policy asked, with what was taken.
 local function entry_with(policy, nth, taken)
   local word = begins[nth]
-  local id, kind = ARGV[policy] + 0, ARGV[policy + 1]
-  if kind == 'bucket' then
-    return bucket_entry(id, now, reply[word] + taken, policy)
-  elseif kind == 'window' then
-    return window_entry(id, reply[word] + taken, reply[word + 1], policy)
+  if policy.kind == 'bucket' then
+    return bucket_entry(now, reply[word] + taken, policy)
+  elseif policy.kind == 'window' then
+    return window_entry(reply[word] + taken, reply[word + 1], policy)
   end
   -- What is only handed on counts for no longer than it had.
   local ends = taken == 0 and notes[nth] or nil
-  return counter_entry(id, reply[word] + taken, reply[word + 1], reply[word + 2], policy, ends)
-end
-
--- Reads the policies under one key. Returns its record, whether all needs fit, the next argument.
-local function look_at(key, arg)
-  local kind = ARGV[ARGV[arg + 1] + 1]
-  local record, damaged = '', false
-  if kind ~= 'log' and kind ~= 'lease' then
-    record, damaged = read_record(key)
-  end
-  local fits = true
-  for _ = 1, ARGV[arg] do
-    if not look(key, record, damaged, ARGV[arg + 1] + 0, ARGV[arg + 2] + 0) then
-      fits = false
-    end
-    arg = arg + 2
-  end
-  return record, fits, arg + 1
+  return counter_entry(reply[word] + taken, reply[word + 1], reply[word + 2], policy, ends)
 end
 
 -- Writes the policies under one key with what a check takes: all that it needs, or nothing. `nth` counts the policies
 -- asked before.
-local function write_at(key, record, arg, nth, takes, lease)
+local function write_at(key, record, asks, nth, takes, lease)
   local changed = false
-  for _ = 1, ARGV[arg] do
-    local policy, taken = ARGV[arg + 1] + 0, takes and ARGV[arg + 2] + 0 or 0
-    local kind = ARGV[policy + 1]
+  for i = 1, #asks do
+    local policy, taken = asks[i].policy, takes and asks[i].need or 0
     nth = nth + 1
-    if kind == 'log' then
+    if policy.kind == 'log' then
       if taken > 0 then
         log_add(key, now, taken, notes[nth][1], notes[nth][2], policy)
       end
-    elseif kind == 'lease' then
+    elseif policy.kind == 'lease' then
       if taken > 0 then
         lease_add(key, now, lease, taken, policy)
       end
     elseif taken > 0 or dated[nth] then
-      local entry = entry_with(policy, nth, taken)
-      local at = find_entry(record, ARGV[policy] + 0)
-      record = at and record:sub(1, at - 1) .. entry .. record:sub(at + ENTRY) or record .. entry
+      record = with_entry(record, find_entry(record, policy.id), entry_with(policy, nth, taken))
       changed = true
     end
-    arg = arg + 2
   end
   if changed then
     write_record(key, record, now)
   end
-  return arg + 1, nth
+  return nth
+end
+
+-- The commonest check by far, one bucket alone in its record, without a detour. Returns false, with nothing done,
+-- where there is more to it.
+local function consume_bucket(key, policy, need, wanted)
+  local value, level = try('GET', key), 0
+  if value then
+    if type(value) ~= 'string' or #value ~= ENTRY then
+      return false
+    end
+    local id, until_us, written, used, unit = unpack_struct(FORMAT, value)
+    if id ~= policy.id then
+      return false
+    end
+    if until_us > now then
+      if written > now or unit ~= policy.unit or until_us - written ~= ceil(used / policy.rate) then
+        return false
+      end
+      level = used - (now - written) * policy.rate
+      if level < 0 then
+        level = 0
+      elseif level > policy.most then
+        return false
+      end
+    end
+  end
+  asked = asked + 1
+  tell(level)
+  if wanted and need > 0 and level + need <= policy.most and level <= policy.queue then
+    local after = level + need
+    local lasts = ceil(after / policy.rate)
+    local entry = pack(FORMAT, policy.id, now + lasts, now, after, policy.unit)
+    call('SET', key, entry, 'PX', ceil(lasts / 1000))
+  end
+  return true
 end
 
 -- The longest of some blocks; a block for ever is longer than any other.
@@ -169,50 +205,89 @@ end
 
 -- How often the admission of an id has been repeated, or nil where none is remembered.
 local function repeats_of(key)
-  local value = redis.pcall('GET', key)
+  local value = try('GET', key)
   return type(value) == 'string' and tonumber(value) or nil
 end
 
-local arg, key = ARGV[2] + 0, 0
-for _ = 1, ARGV[1] do
-  local wanted, lease, blocks = ARGV[arg] == '1', ARGV[arg + 1], ARGV[arg + 2] + 0
-  local remembered, keys = ARGV[arg + 3] + 0, ARGV[arg + 4] + 0
-  local first, before, fits, found = arg + 5, asked, true, {}
-  local id, repeats = nil, nil
-  if blocks > 0 then
-    local left = longest_block(key, blocks)
+-- One check of a shape, whose first key is the one after `key`.
+local function check(shape, key, lease)
+  local wanted, before, fits, found = shape.wanted, asked, true, {}
+  local id, repeated = nil, false
+  if shape.blocks > 0 then
+    local left = longest_block(key, shape.blocks)
     tell(left)
     wanted = wanted and left == 0
-    key = key + blocks
+    key = key + shape.blocks
   end
-  if remembered > 0 then
+  if shape.remembered > 0 then
     key = key + 1
     id = KEYS[key]
-    repeats = wanted and repeats_of(id)
-    local again = repeats and repeats < REPEATS
-    tell(again and 1 or 0)
-    if again then
-      redis.call('SET', id, repeats + 1, 'KEEPTTL')
+    local repeats = wanted and repeats_of(id)
+    repeated = repeats and repeats < REPEATS
+    tell(repeated and 1 or 0)
+    if repeated then
+      call('SET', id, repeats + 1, 'KEEPTTL')
     end
-    repeats = again
   end
-  arg = first
-  for i = 1, keys do
+  for i = 1, #shape do
     local fit
-    found[i], fit, arg = look_at(KEYS[key + i], arg)
+    found[i], fit = look_at(KEYS[key + i], shape[i])
     fits = fits and fit
   end
-  if wanted then
-    local from, nth = first, before
-    for i = 1, keys do
-      from, nth = write_at(KEYS[key + i], found[i], from, nth, fits and not repeats, lease)
-    end
-    if id and fits and not repeats then
-      redis.call('SET', id, 0, 'PX', remembered)
-    end
+  if not wanted then
+    return
   end
-  key = key + keys
+  local takes, nth = fits and not repeated, before
+  for i = 1, #shape do
+    nth = write_at(KEYS[key + i], found[i], shape[i], nth, takes, lease)
+  end
+  if id and takes then
+    call('SET', id, 0, 'PX', shape.remembered)
+  end
 end
 
-tell(unpack(healed))
+-- Policies by their first argument.
+local policies = {}
+
+-- The shape told from argument `arg` on: per key, what is asked of its policies. Returns the next argument too.
+local function shape_at(arg)
+  local shape = { wanted = ARGV[arg] == '1', named = ARGV[arg + 1] == '1' }
+  shape.blocks, shape.remembered = ARGV[arg + 2] + 0, ARGV[arg + 3] + 0
+  local keys = ARGV[arg + 4] + 0
+  arg = arg + 5
+  for i = 1, keys do
+    local asks = {}
+    for n = 1, ARGV[arg] do
+      local at = ARGV[arg + 2 * n - 1]
+      policies[at] = policies[at] or policy_at(at + 0)
+      asks[n] = { policy = policies[at], need = ARGV[arg + 2 * n] + 0 }
+    end
+    shape[i] = asks
+    arg = arg + 1 + 2 * #asks
+  end
+  shape.keys = shape.blocks + (shape.remembered > 0 and 1 or 0) + keys
+  if shape.keys == 1 and #shape[1] == 1 and shape[1][1].policy.kind == 'bucket' then
+    shape.bucket, shape.need = shape[1][1].policy, shape[1][1].need
+  end
+  return shape, arg
+end
+
+local shapes, arg, name, key = {}, ARGV[2] + 0, ARGV[3] + 0, 0
+while arg < ARGV[3] + 0 do
+  shapes[#shapes + 1], arg = shape_at(arg)
+end
+for i = 1, #ARGV[1] do
+  local shape, lease = shapes[ARGV[1]:byte(i) - 47], nil
+  if shape.named then
+    lease, name = ARGV[name], name + 1
+  end
+  if not shape.bucket or not consume_bucket(KEYS[key + 1], shape.bucket, shape.need, shape.wanted) then
+    check(shape, key, lease)
+  end
+  key = key + shape.keys
+end
+
+for i = 1, #healed do
+  tell(healed[i])
+end
 return reply

@@ -1,11 +1,11 @@
--- Token and leaky buckets. A policy's numbers: ticks per unit, ticks per microsecond, capacity and queue in ticks.
+-- Token and leaky buckets.
 
 -- Ticks in use, now; whether the entry should be written again, because it was written under other numbers (it keeps
 -- the units that were in use) or later than now (the clock was set back); whether it could not be believed.
 -- No debt is above twice the capacity, however it came about.
 local function bucket_level(record, at, now, policy)
-  local unit, rate, capacity = ARGV[policy + 2] + 0, ARGV[policy + 3] + 0, ARGV[policy + 4] + 0
-  local _, until_us, written, used, unit_then = struct.unpack(FORMAT, record, at)
+  local unit, rate, capacity = policy.unit, policy.rate, policy.most
+  local _, until_us, written, used, unit_then = unpack_struct(FORMAT, record, at)
   if until_us <= now then
     return 0, false, false
   end
@@ -15,9 +15,9 @@ local function bucket_level(record, at, now, policy)
   end
   local elapsed = now > written and now - written or 0
   local level = used - elapsed * rate
-  local renumbered = unit_then ~= unit or span ~= math.ceil(used / rate)
+  local renumbered = unit_then ~= unit or span ~= ceil(used / rate)
   if renumbered then
-    level = math.ceil(used * (span - elapsed) / span / unit_then * unit)
+    level = ceil(used * (span - elapsed) / span / unit_then * unit)
   end
   if level < 0 then
     level = 0
@@ -27,6 +27,6 @@ local function bucket_level(record, at, now, policy)
   return level, renumbered or written > now, false
 end
 
-local function bucket_entry(id, now, level, policy)
-  return struct.pack(FORMAT, id, now + math.ceil(level / ARGV[policy + 3]), now, level, ARGV[policy + 2])
+local function bucket_entry(now, level, policy)
+  return pack(FORMAT, policy.id, now + ceil(level / policy.rate), now, level, policy.unit)
 end

@@ -1,16 +1,16 @@
--- Sliding window counters. A policy's numbers: length in microseconds, unused, quota.
+-- Sliding window counters.
 
 -- Units of this window and of the one before; start of this window; the estimate: what is left of the window before
 -- counts as used; the end of the entry if it should be written again; whether it could not be believed. Counts kept
 -- under another length, or before the clock was set back, are handed on to the window that is now, for no longer than
 -- they had counted anyway. No count is above twice the quota.
 local function counter_used(record, at, now, policy)
-  local length, quota = ARGV[policy + 2] + 0, ARGV[policy + 4] + 0
+  local length, quota = policy.length, policy.most
   local start = now - now % length
   if not at then
     return 0, 0, start, 0, nil, false
   end
-  local _, until_us, since, current, previous = struct.unpack(FORMAT, record, at)
+  local _, until_us, since, current, previous = unpack_struct(FORMAT, record, at)
   if until_us <= now then
     return 0, 0, start, 0, nil, false
   end
@@ -26,10 +26,10 @@ local function counter_used(record, at, now, policy)
   elseif since ~= start then
     current, previous = 0, current
   end
-  local estimate = math.ceil(previous * (length - (now - start)) / length) + current
+  local estimate = ceil(previous * (length - (now - start)) / length) + current
   return current, previous, start, estimate, dated, false
 end
 
-local function counter_entry(id, current, previous, start, policy, ends)
-  return struct.pack(FORMAT, id, ends or start + 2 * ARGV[policy + 2], start, current, previous)
+local function counter_entry(current, previous, start, policy, ends)
+  return pack(FORMAT, policy.id, ends or start + 2 * policy.length, start, current, previous)
 end

@@ -1,5 +1,5 @@
 -- Places of calls that run, each policy under a key of its own: a sorted set of leases by the instant at which they
--- end. A policy's numbers: length of a lease in microseconds, unused, limit.
+-- end.
 
 -- An instant as text: every digit counts.
 local function instant(us)
@@ -20,7 +20,7 @@ local function leases_taken(key, now, policy)
   if not last[1] then
     return 0, false
   end
-  local longest = now + ARGV[policy + 2]
+  local longest = now + policy.length
   if last[2] + 0 > longest then
     for _, lease in ipairs(redis.call('ZRANGEBYSCORE', key, '(' .. instant(longest), '+inf')) do
       redis.call('ZADD', key, instant(longest), lease)
@@ -32,7 +32,7 @@ end
 local function lease_add(key, now, lease, places, policy)
   redis.call('ZREMRANGEBYSCORE', key, '-inf', instant(now))
   for place = 1, places do
-    redis.call('ZADD', key, instant(now + ARGV[policy + 2]), lease .. ':' .. place)
+    redis.call('ZADD', key, instant(now + policy.length), lease .. ':' .. place)
   end
-  redis.call('PEXPIRE', key, math.ceil(ARGV[policy + 2] / 1000))
+  redis.call('PEXPIRE', key, math.ceil(policy.length / 1000))
 end

@@ -1,6 +1,6 @@
 -- Sliding window logs, each under a key of its own: a list of the calls, oldest first. A call is its instant in
 -- microseconds (7 bytes), its units (7), and the units of all calls before it (7), so that what lies between two calls
--- is a difference. A policy's numbers: length in microseconds, unused, quota.
+-- is a difference.
 local CALL = '>I7I7I7'
 local CALL_SIZE = 21
 local DAMAGED = 'no call of a log'
@@ -10,7 +10,7 @@ local function log_call(key, index)
   if not call or #call ~= CALL_SIZE then
     error(DAMAGED)
   end
-  return struct.unpack(CALL, call)
+  return unpack_struct(CALL, call)
 end
 
 local function log_length(key)
@@ -54,14 +54,14 @@ local function log_settle(key, now, policy)
   else
     redis.call('LTRIM', key, 0, index - 1)
   end
-  redis.call('RPUSH', key, struct.pack(CALL, now, before + last - base, base))
-  redis.call('PEXPIRE', key, math.ceil(ARGV[policy + 2] / 1000))
+  redis.call('RPUSH', key, pack(CALL, now, before + last - base, base))
+  redis.call('PEXPIRE', key, ceil(policy.length / 1000))
 end
 
 -- Units used; when the first of them comes back; when `cost` fits; when it would fit again had it been taken; the
 -- first call that still counts; the units of all calls.
 local function log_used(key, now, cost, policy)
-  local window, quota = ARGV[policy + 2] + 0, ARGV[policy + 4] + 0
+  local window, quota = policy.length, policy.most
   local asked = cost > 1 and cost or 1
   local length = log_length(key)
   local first = log_first(key, 0, length, function(made)
@@ -103,6 +103,6 @@ local function log_add(key, now, cost, first, total, policy)
   if first > 0 then
     redis.call('LTRIM', key, first, -1)
   end
-  redis.call('RPUSH', key, struct.pack(CALL, now, cost, total))
-  redis.call('PEXPIRE', key, math.ceil(ARGV[policy + 2] / 1000))
+  redis.call('RPUSH', key, pack(CALL, now, cost, total))
+  redis.call('PEXPIRE', key, ceil(policy.length / 1000))
 end

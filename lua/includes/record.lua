@@ -6,16 +6,19 @@ local FORMAT = '>I6I7I7I7I7'
 -- Far more policies than a limiter has; a longer record is none of ours.
 local MOST_ENTRIES = 256
 
+local call, try = redis.call, redis.pcall
+local pack, unpack_struct, ceil = struct.pack, struct.unpack, math.ceil
+
 -- The record under a key, '' where there is none. A value of another type or length is no record: the second
 -- result says so. Any other error is the server's and is raised.
 local function read_record(key)
-  local value = redis.pcall('GET', key)
+  local value = try('GET', key)
   if not value then
     return '', false
   end
   if type(value) == 'table' then
     if not value.err:find('WRONGTYPE', 1, true) then
-      redis.call('GET', key)
+      call('GET', key)
     end
     return '', true
   end
@@ -28,11 +31,19 @@ end
 -- Where the entry of a policy begins in a record, or nil.
 local function find_entry(record, id)
   for at = 1, #record, ENTRY do
-    if struct.unpack('>I6', record, at) == id then
+    if unpack_struct('>I6', record, at) == id then
       return at
     end
   end
   return nil
+end
+
+-- A record with an entry in its place: `at`, or the end.
+local function with_entry(record, at, entry)
+  if not at then
+    return record .. entry
+  end
+  return record:sub(1, at - 1) .. entry .. record:sub(at + ENTRY)
 end
 
 -- Writes a record without the entries that say nothing any more, to live as long as the last one says something;
@@ -40,7 +51,7 @@ end
 local function write_record(key, record, now)
   local last, at = now, 1
   while at <= #record do
-    local _, until_us = struct.unpack('>I6I7', record, at)
+    local _, until_us = unpack_struct('>I6I7', record, at)
     if until_us <= now then
       record = record:sub(1, at - 1) .. record:sub(at + ENTRY)
     else
@@ -51,8 +62,8 @@ local function write_record(key, record, now)
     end
   end
   if last == now then
-    redis.call('DEL', key)
+    call('DEL', key)
   else
-    redis.call('SET', key, record, 'PX', math.ceil((last - now) / 1000))
+    call('SET', key, record, 'PX', ceil((last - now) / 1000))
   end
 end

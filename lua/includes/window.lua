@@ -1,16 +1,15 @@
--- Fixed windows. A policy's numbers: length in microseconds, '0' for windows of the calendar or '1' for those that
--- begin with a first call, quota.
+-- Fixed windows.
 
 -- Units used in the window that is now; its end; whether the entry should be written again; whether it could not be
 -- believed. A window kept under another length, or before the clock was set back, hands its units on to the window
 -- that is now. No debt is above twice the quota.
 local function window_used(record, at, now, policy)
-  local length, quota = ARGV[policy + 2] + 0, ARGV[policy + 4] + 0
-  local fresh = ARGV[policy + 3] == '0' and now - now % length + length or now + length
+  local length, quota = policy.length, policy.most
+  local fresh = policy.by_first_call and now + length or now - now % length + length
   if not at then
     return 0, fresh, false, false
   end
-  local _, until_us, start, used = struct.unpack(FORMAT, record, at)
+  local _, until_us, start, used = unpack_struct(FORMAT, record, at)
   if until_us <= now then
     return 0, fresh, false, false
   end
@@ -26,6 +25,6 @@ local function window_used(record, at, now, policy)
   return used, until_us, false, false
 end
 
-local function window_entry(id, used, ends, policy)
-  return struct.pack(FORMAT, id, ends, ends - ARGV[policy + 2], used, 0)
+local function window_entry(used, ends, policy)
+  return pack(FORMAT, policy.id, ends, ends - policy.length, used, 0)
 end

@@ -33,10 +33,9 @@ it.each(scripts)('%s asks nobody but Redis for the time, and once', (_, source) 
 })
 
 it.each(scripts)('%s touches no key that it was not given', (_, source) => {
-  const commands = [...source.matchAll(/redis\.p?call\('(\w+)'(?:, ([\w[\]]+))?/g)].map(([, name, key]) => [
-    name,
-    key,
-  ])
+  const commands = [...source.matchAll(/\b(?:p?call|try)\('(\w+)'(?:, ([\w[\]]+))?/g)].map(
+    ([, name, key]) => [name, key],
+  )
   expect(
     commands
       .filter(([name]) => name !== 'TIME')

@@ -36,8 +36,10 @@ export function chargesOf(
 ): readonly Charge[] {
   const values = valuesOf(partition, policies, kinds)
   return policies.map((policy) => {
-    const owner = { kind: policy.by, value: values[policy.by] as string }
-    return { policy, owner: policy.perScope ? { ...owner, scope } : owner, cost: costOf(cost, policy) }
+    const kind = policy.by
+    const value = values[kind] as string
+    const owner = policy.perScope ? { kind, value, scope } : { kind, value }
+    return { policy, owner, cost: costOf(cost, policy) }
   })
 }
 

@@ -29,7 +29,7 @@ const START_US = 1_796_000_000_000_000
  */
 function onHandClock(name: string): string {
   return assemble(name, { 'includes/now': CLOCK }).replace(
-    /math\.ceil\((\(last - now\)|ARGV\[\w+( \+ 2)?\]|length) \/ 1000\)/g,
+    /(math\.)?ceil\((\(last - now\)|(policy\.)?length|lasts|ARGV\[\w+\]) \/ 1000\)/g,
     '3600000',
   )
 }

@@ -2,10 +2,10 @@ import { changedReply, type Reply } from '../store.js'
 
 /** The whole numbers of a script's answer, at least so many. @throws Error when it is anything else */
 export function numbersIn(answer: unknown, least: number): readonly number[] {
-  const numbers = Array.isArray(answer) ? answer.map(wholeNumber) : []
-  if (numbers.length < least || !numbers.every(Number.isSafeInteger))
-    throw new Error('Redis answered a script with something that it does not answer')
-  return numbers
+  const numbers: readonly unknown[] = Array.isArray(answer) ? answer : []
+  if (numbers.length < least) throw notAnAnswer()
+  if (numbers.every(Number.isSafeInteger)) return numbers as readonly number[]
+  return numbers.map(wholeNumber)
 }
 
 /**
@@ -25,6 +25,11 @@ export function repliesIn(answer: unknown, items: readonly number[]): readonly R
 
 /** Some clients answer numbers as text. */
 function wholeNumber(value: unknown): number {
-  if (typeof value === 'number') return value
-  return typeof value === 'string' && /^-?\d{1,16}$/.test(value) ? Number(value) : Number.NaN
+  const number = typeof value === 'string' && /^-?\d{1,16}$/.test(value) ? Number(value) : value
+  if (!Number.isSafeInteger(number)) throw notAnAnswer()
+  return number as number
+}
+
+function notAnAnswer(): Error {
+  return new Error('Redis answered a script with something that it does not answer')
 }

@@ -2,7 +2,7 @@ import { asStoreError, StoreError } from '../failure/store-error.js'
 import type { Op, Reply } from '../store.js'
 import type { Connection } from './connection.js'
 import type { KeyOptions } from './key.js'
-import { pack, type ScriptName, scriptFor } from './pack.js'
+import { createPack, type ScriptName, scriptFor } from './pack.js'
 import type { Script } from './script.js'
 
 interface Waiting {
@@ -37,6 +37,7 @@ export function createBatch(
   scripts: Readonly<Record<ScriptName, Script>>,
   keys: KeyOptions,
 ): Batch {
+  const pack = createPack(keys)
   let queue: Waiting[] = []
   const underWay = new Set<Waiting>()
   /** Calls that Redis has not answered, oldest first. */
@@ -86,7 +87,7 @@ export function createBatch(
 
   function send(waiting: readonly Waiting[]): void {
     const ops = waiting.map(({ op }) => op)
-    const call = pack(ops, keys)
+    const call = pack(ops)
     const sent = { atMs: performance.now() }
     unanswered.add(sent)
     scripts[call.script]

@@ -3,6 +3,7 @@ import type { KeyOptions } from './key.js'
 import { packAdjust } from './pack-adjust.js'
 import { packChecks } from './pack-checks.js'
 import { packBlock, packLeases, packResets } from './pack-leases.js'
+import { createRows } from './row.js'
 
 export type ScriptName = 'consume' | 'reset' | 'adjust' | 'lease' | 'block'
 
@@ -31,10 +32,15 @@ export function scriptFor(op: Op): ScriptName {
 }
 
 /** Packs ops, all of one script, into one call. */
-export function pack(ops: readonly Op[], options: KeyOptions): Call {
-  const script = ops[0] === undefined ? 'consume' : scriptFor(ops[0])
-  if (script === 'consume') return packChecks(ops, options)
-  if (script === 'adjust') return packAdjust(ops, options)
-  if (script === 'block') return packBlock(ops, options)
-  return script === 'reset' ? packResets(ops, options) : packLeases(ops, options)
+export type Pack = (ops: readonly Op[]) => Call
+
+export function createPack(options: KeyOptions): Pack {
+  const rowOf = createRows()
+  return (ops) => {
+    const script = ops[0] === undefined ? 'consume' : scriptFor(ops[0])
+    if (script === 'consume') return packChecks(ops, options, rowOf)
+    if (script === 'adjust') return packAdjust(ops, options, rowOf)
+    if (script === 'block') return packBlock(ops, options)
+    return script === 'reset' ? packResets(ops, options) : packLeases(ops, options)
+  }
 }

@@ -7,8 +7,18 @@ import { type KeyOptions, keyOf, part } from './key.js'
 export const ROW = 6
 
 /** A policy as the scripts take it: id, kind, three numbers, a fourth. */
-export function rowOf(policy: Policy): readonly string[] {
-  return [String(policyId(policy)), ...numbersOf(policy)]
+export type RowOf = (policy: Policy) => readonly string[]
+
+/** Makes rows, each once: policies do not change, and are asked about with every check. */
+export function createRows(): RowOf {
+  const rows = new WeakMap<Policy, readonly string[]>()
+  return (policy) => {
+    const known = rows.get(policy)
+    if (known !== undefined) return known
+    const row = [String(policyId(policy)), ...numbersOf(policy)]
+    rows.set(policy, row)
+    return row
+  }
 }
 
 function numbersOf(policy: Policy): readonly string[] {

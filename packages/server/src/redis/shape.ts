@@ -1,0 +1,83 @@
+import type { Policy } from '../policy.js'
+import type { Check } from './pack-checks.js'
+import type { Place } from './places.js'
+import { ROW, type RowOf, unitsIn } from './row.js'
+
+/** What the checks of one call ask, whoever they ask for: most of them ask the same, and it is sent once. */
+export interface Shapes {
+  /** The one character that names the shape of a check. */
+  nameOf(op: Check, places: readonly Place[]): string
+  /** All arguments of the call. @param shaped the shapes of its checks, in order */
+  argumentsFor(shaped: string, leases: readonly string[]): readonly string[]
+}
+
+/** Where the table of policies begins among the arguments. */
+const FIRST_ROW = 4
+const FIRST_NAME = 48
+
+/** Shapes of one script call: no more of them than a call has checks. */
+export function createShapes(rowOf: RowOf): Shapes {
+  const rows = new Map<Policy, number>()
+  const table: string[] = []
+  const shapes: string[] = []
+  const known: { readonly op: Check; readonly places: readonly Place[] }[] = []
+
+  function rowAt(policy: Policy): number {
+    const at = rows.get(policy) ?? FIRST_ROW + rows.size * ROW
+    if (rows.has(policy)) return at
+    rows.set(policy, at)
+    for (const word of rowOf(policy)) table.push(word)
+    return at
+  }
+
+  function tell(op: Check, places: readonly Place[]): void {
+    const { once, lease } = op.kind === 'consume' ? op : { once: undefined, lease: '' }
+    shapes.push(op.kind === 'consume' ? '1' : '0', lease === '' ? '0' : '1', String(op.blocks.length))
+    shapes.push(String(once?.ms ?? 0), String(places.length))
+    for (const { indexes } of places) {
+      shapes.push(String(indexes.length))
+      for (const index of indexes) {
+        const charge = op.charges[index]
+        if (charge !== undefined)
+          shapes.push(String(rowAt(charge.policy)), String(unitsIn(charge.policy, charge.cost)))
+      }
+    }
+  }
+
+  return {
+    nameOf(op, places) {
+      let index = known.findIndex((one) => hasShape(one.op, one.places, op, places))
+      if (index < 0) {
+        index = known.push({ op, places }) - 1
+        tell(op, places)
+      }
+      return String.fromCharCode(FIRST_NAME + index)
+    },
+    argumentsFor(shaped, leases) {
+      const firstShape = FIRST_ROW + table.length
+      return [shaped, String(firstShape), String(firstShape + shapes.length), ...table, ...shapes, ...leases]
+    },
+  }
+}
+
+/** Whether two checks ask for the same, of whomever. */
+function hasShape(
+  one: Check,
+  places: readonly Place[],
+  other: Check,
+  otherPlaces: readonly Place[],
+): boolean {
+  if (one.kind !== other.kind || one.blocks.length !== other.blocks.length) return false
+  if (one.charges.length !== other.charges.length || places.length !== otherPlaces.length) return false
+  for (let i = 0; i < one.charges.length; i += 1) {
+    const [mine, theirs] = [one.charges[i], other.charges[i]]
+    if (mine?.policy !== theirs?.policy || mine?.cost !== theirs?.cost) return false
+  }
+  if (
+    places.length > 1 &&
+    places.some(({ indexes }, i) => String(indexes) !== String(otherPlaces[i]?.indexes))
+  )
+    return false
+  if (one.kind === 'peek' || other.kind === 'peek') return true
+  return one.once?.ms === other.once?.ms && (one.lease === '') === (other.lease === '')
+}
