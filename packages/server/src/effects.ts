@@ -4,6 +4,7 @@ import { show } from './expect.js'
 import type { Policy } from './policy.js'
 import { changesTo, heldBy, type Receipt } from './receipt.js'
 import type { Op, Reply } from './store.js'
+import { createTag } from './tag.js'
 
 /** What can be done with an admission after it was made. */
 export interface Effects<Name extends string> {
@@ -24,7 +25,7 @@ export function createEffects<Name extends string>(
   failed: (error: unknown) => void,
 ): Effects<Name> {
   // What was charged is known by the decision itself, for as long as somebody holds it.
-  const receipts = new WeakMap<object, Receipt>()
+  const receipts = createTag<Receipt>()
 
   function receiptFor(decision: unknown): Receipt | undefined {
     const receipt = typeof decision === 'object' && decision !== null ? receipts.get(decision) : undefined
@@ -57,7 +58,7 @@ export function createEffects<Name extends string>(
 
   return {
     remember(decision, receipt = NOTHING) {
-      receipts.set(decision, receipt)
+      receipts.put(decision, receipt)
     },
     async refund(decision, units) {
       expectCost(units, policies, 'the units to give back')
