@@ -1,0 +1,64 @@
+import { memoryStore, type Store } from '@ratepact/server'
+import type { Redis } from 'ioredis'
+// Not for users: a store with other scripts. Only the clock is swapped here, in the text that ships.
+import * as shipped from '../../../packages/server/src/redis/scripts.js'
+import { createRedisStore, type Scripts } from '../../../packages/server/src/redis/store.js'
+
+/** A clock that a test moves, in whole µs; it begins at an instant of today's size, at the edge of every short window. */
+export interface HandClock {
+  nowUs: number
+}
+
+export const START_US = 1_796_256_000_000_000
+
+export function handClock(): HandClock {
+  return { nowUs: START_US }
+}
+
+export function memoryOn(clock: HandClock): Store {
+  return memoryStore({ clock: { now: () => clock.nowUs / 1000 } })
+}
+
+/** The scripts as they ship, each with a change made to its text, and arguments that go with every call. */
+export function scriptsWith(change: (text: string) => string, extra?: () => readonly string[]): Scripts {
+  const scripts = Object.entries(shipped).map(([name, text]) => [name, change(text)])
+  return { ...Object.fromEntries(scripts), ...(extra && { extra }) } as Scripts
+}
+
+/**
+ * What a script calls in place of Redis: the clock is the test's. Redis goes on to expire keys by its own, which the
+ * test's may be far from, so keys live an hour longer here; how long they should is tested with the shipped scripts.
+ */
+const CLOCK = `local real = redis
+local redis = { pcall = real.pcall, call = function(...)
+  local words = { ... }
+  if words[1] == 'TIME' then
+    return { 0, ARGV[#ARGV] }
+  end
+  for i, word in ipairs(words) do
+    if word == 'PX' or word == 'PEXPIRE' then
+      local at = word == 'PX' and i + 1 or 3
+      words[at] = words[at] + 3600000
+    end
+  end
+  return real.call(unpack(words))
+end }
+`
+
+/** The scripts by a clock of the test, else as they ship or with a change made to their text. */
+export function handScripts(clock: HandClock, change: (text: string) => string = (text) => text): Scripts {
+  return scriptsWith(
+    (text) => CLOCK + change(text),
+    () => [String(clock.nowUs)],
+  )
+}
+
+export function redisOn(client: Redis, scripts: Scripts, prefix = 'rl'): Store {
+  return createRedisStore(client, { prefix, timeoutMs: 20_000 }, scripts)
+}
+
+/** A text with every occurrence of a part replaced. @throws Error where there is none: the change would be no change */
+export function replaced(text: string, part: string, by: string): string {
+  if (!text.includes(part)) throw new Error(`There is no ${JSON.stringify(part)} in the text to be changed`)
+  return text.replaceAll(part, () => by)
+}
