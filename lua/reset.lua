@@ -1,8 +1,8 @@
 --[[
   Forgets policies of partitions; what else their records hold stays.
 
-  KEYS  records, logs and leases
-  ARGV  per key: number of policies, then their ids; a log or leases are one policy of id 0
+  KEYS  records, logs, leases, and what is kept of units taken ahead
+  ARGV  per key: number of policies, then their ids; what has a key of its own is one policy of id 0
   Returns the time in microseconds
 ]]
 --- @include "includes/now"

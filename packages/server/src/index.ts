@@ -44,4 +44,15 @@ export type { Partition, PartitionInput } from './partition.js'
 export { PartitionError } from './partition.js'
 export type { Plans } from './plans.js'
 export type { KindOf, NameOf, Policy, PolicyOptions } from './policy.js'
-export type { BucketOwner, Change, Charge, Finding, Once, Op, Reply, Store, StoreEvent } from './store.js'
+export type {
+  Advance,
+  BucketOwner,
+  Change,
+  Charge,
+  Finding,
+  Once,
+  Op,
+  Reply,
+  Store,
+  StoreEvent,
+} from './store.js'

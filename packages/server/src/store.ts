@@ -28,6 +28,25 @@ export interface Change {
   readonly top: number
 }
 
+/**
+ * Units of a token bucket or fixed window that a process takes ahead of the calls that will use them, and its account
+ * of those that it took before.
+ */
+export interface Advance {
+  readonly policy: Policy
+  readonly owner: BucketOwner
+  /** What it was given before, as it was told: until when, and how many units; of those, how many have been used. */
+  readonly held: { readonly endsUs: number; readonly units: number; readonly spent: number }
+  /** Whether it keeps those that have not been used; else they are given back. */
+  readonly keep: boolean
+  /** Units to take besides. */
+  readonly want: number
+  /** No more of what is free is given than one part in so many. */
+  readonly share: number
+  /** How long at least (µs) units of a bucket are to be good for; those of a window are until it ends. */
+  readonly lastsUs: number
+}
+
 /** An id under which an admission is remembered: the same call, sent again, is not charged again. */
 export interface Once {
   readonly owner: BucketOwner
@@ -61,6 +80,13 @@ export type Op =
   | { readonly kind: 'reset'; readonly charges: readonly Charge[] }
   /** Make charges smaller or larger where they still count; what has rolled away is left alone. */
   | { readonly kind: 'adjust'; readonly changes: readonly Change[] }
+  /**
+   * Take units ahead and account for those taken before. They count as used in the store from then on, and do not flow
+   * back before they have been accounted for or are good no more. Answered by one reading: units given, units kept,
+   * until when (µs) all of them may be used, what is in use now as `consume` would read it, and 1 when what was held is
+   * known no more.
+   */
+  | { readonly kind: 'advance'; readonly advance: Advance }
   /** End the lease of these charges, or make it last anew. */
   | { readonly kind: 'release' | 'renew'; readonly charges: readonly Charge[]; readonly lease: string }
 
@@ -74,7 +100,7 @@ export interface Reply {
   readonly blockedUs: number
   /** Whether an admission of the same id was repeated, and nothing charged. */
   readonly replayed: boolean
-  /** Of `consume` and `peek`: what was read of each charge before it was made, in order. Else empty. */
+  /** Of `consume` and `peek`: what was read of each charge before it was made, in order. Of `advance`: see there. Else empty. */
   readonly readings: readonly Reading[]
   /** Positions of charges whose stored state could not be read and was begun afresh. */
   readonly healed: readonly number[]
@@ -92,6 +118,8 @@ export interface Store {
   readonly name: string
   /** True when asking costs a trip, which a local answer to refused callers saves. @default false */
   readonly remote?: boolean
+  /** Whether it carries out ops of kind `advance`; without it there are no leases. @default false */
+  readonly advances?: boolean
   /** How long one op may take, in ms, before the limiter goes on without it. @default 1000 */
   readonly timeoutMs?: number
   /**

@@ -64,6 +64,7 @@ function redisBench(version: 5 | 6): Bench {
         adjust: onHandClock('adjust'),
         lease: onHandClock('lease'),
         block: onHandClock('block'),
+        advance: onHandClock('advance'),
         extra: () => [String(nowUs)],
       }
       stores += 1

@@ -31,9 +31,14 @@ export function createAsk(store: Store, clock: Clock): Ask {
 /** A store may be anybody's: what it answers is looked at before it is believed. */
 function isReply(reply: Reply | undefined, op: Op): reply is Reply {
   if (typeof reply !== 'object' || reply === null || typeof reply.admitted !== 'boolean') return false
-  const asked = op.kind === 'consume' || op.kind === 'peek' ? op.charges.length : 0
+  const asked = readingsOf(op)
   const { readings, healed, nowUs, blockedUs } = reply
   if (!Array.isArray(readings) || !Array.isArray(healed) || readings.length !== asked) return false
   if (!Number.isFinite(nowUs) || !(blockedUs >= 0)) return false
   return readings.every((reading) => Array.isArray(reading) && reading.every((word) => Number.isFinite(word)))
+}
+
+function readingsOf(op: Op): number {
+  if (op.kind === 'advance') return 1
+  return op.kind === 'consume' || op.kind === 'peek' ? op.charges.length : 0
 }

@@ -1,3 +1,4 @@
+import type { Advances } from '../algorithm/advance.js'
 import type { Policy } from '../policy.js'
 import type { BucketOwner } from '../store.js'
 import { endOf, type State, shareOf } from './ledger.js'
@@ -14,12 +15,19 @@ interface Slot {
   state: State
   /** Where the slot stands in the list, so that it can be taken out at once. */
   place: number
+  /** What is kept beside the level of a bucket of which units have been taken ahead. */
+  advances?: Advances | undefined
+  /** Until when a process may hold units of it (µs). */
+  heldUntilUs: number
 }
 
 /** A bounded map of buckets. */
 export interface Shelf {
   get(key: string): State | undefined
   set(key: string, state: State, holder: Holder, nowUs: number): void
+  advancesOf(key: string): Advances | undefined
+  /** Notes that a process holds units of a bucket, which is therefore not forgotten before. */
+  hold(key: string, advances: Advances | undefined, untilUs: number): void
   /** Whether it was there. */
   delete(key: string): boolean
 }
@@ -62,7 +70,7 @@ export function createShelf(most: number, random: () => number, evicted: (holder
     if (expired.length > 0) return
     const least = leastOf(sample, nowUs) ?? leastOfAll(nowUs)
     if (least === undefined)
-      throw new RangeError(`${most} buckets are all leases, and there is no room for more`)
+      throw new RangeError(`${most} buckets are all leased, and there is no room for more`)
     remove(least)
     evicted(least.holder)
   }
@@ -90,9 +98,16 @@ export function createShelf(most: number, random: () => number, evicted: (holder
       }
       if (list.length >= most) makeRoom(nowUs)
       addedSinceSweep += 1
-      const added: Slot = { key, holder, state, place: list.length }
+      const added: Slot = { key, holder, state, place: list.length, heldUntilUs: 0 }
       slots.set(key, added)
       list.push(added)
+    },
+    advancesOf: (key) => slots.get(key)?.advances,
+    hold(key, advances, untilUs) {
+      const slot = slots.get(key)
+      if (slot === undefined) return
+      slot.advances = advances
+      slot.heldUntilUs = Math.max(slot.heldUntilUs, untilUs)
     },
     delete(key) {
       const slot = slots.get(key)
@@ -102,11 +117,12 @@ export function createShelf(most: number, random: () => number, evicted: (holder
   }
 }
 
-/** The slot with the smallest share of its quota in use; leases are never given up. */
+/** The slot with the smallest share of its quota in use; places, and what a process holds units of, are never given up. */
 function leastOf(among: readonly Slot[], nowUs: number): Slot | undefined {
   let least: Slot | undefined
   let leastShare = Number.POSITIVE_INFINITY
   for (const slot of among) {
+    if (slot.heldUntilUs > nowUs) continue
     const share = shareOf(slot.state, nowUs, slot.holder.policy)
     if (share < leastShare) [least, leastShare] = [slot, share]
   }

@@ -3,6 +3,7 @@ import { meterOf } from '../algorithm/algorithms.js'
 import { expectFunction, expectInteger, expectNow, expectObject, expectOnly } from '../expect.js'
 import type { Policy } from '../policy.js'
 import {
+  type Advance,
   type BucketOwner,
   type Charge,
   changedReply,
@@ -13,6 +14,7 @@ import {
 } from '../store.js'
 import { adjustState } from './adjust.js'
 import { createAdmissions } from './admissions.js'
+import { advanceState } from './advance.js'
 import { createBlocks } from './blocks.js'
 import { isStale, readState, takeFrom } from './ledger.js'
 import { createShelf } from './shelf.js'
@@ -107,10 +109,21 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
           if (state !== undefined) shelf.set(key, state, change, nowUs)
           return state !== undefined
         })
+      case 'advance':
+        return takeAhead(op.advance, nowUs)
       case 'release':
       case 'renew':
         return each(op.charges, nowUs, (charge, key) => changeLease(charge, key, nowUs, op.kind, op.lease))
     }
+  }
+
+  function takeAhead(advance: Advance, nowUs: number): Reply {
+    const key = bucketKey(advance)
+    const made = advanceState(shelf.get(key), shelf.advancesOf(key), advance, nowUs)
+    if (made.state !== undefined) shelf.set(key, made.state, advance, nowUs)
+    shelf.hold(key, made.advances, made.heldUntilUs)
+    const [given = 0, kept = 0] = made.reading
+    return { ...changedReply(nowUs, given + kept > 0), readings: [made.reading] }
   }
 
   function changeLease(
@@ -135,6 +148,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
 
   return {
     name: 'memory',
+    advances: true,
     run: (ops) => ops.map(runOne),
     observe: (listener) => {
       listeners.add(listener)

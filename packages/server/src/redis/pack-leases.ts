@@ -2,7 +2,7 @@ import { type Charge, changedReply, type Op } from '../store.js'
 import { numbersIn, repliesIn } from './answer.js'
 import type { KeyOptions } from './key.js'
 import type { Call } from './pack.js'
-import { blockKey, hasOwnKey, keyFor, policyId } from './row.js'
+import { aheadKey, blockKey, hasOwnKey, keyFor, policyId } from './row.js'
 
 const chargesOf = (op: Op): readonly Charge[] => ('charges' in op ? op.charges : [])
 
@@ -34,6 +34,7 @@ export function packResets(ops: readonly Op[], options: KeyOptions): Call {
   for (const { policy, owner } of ops.flatMap(chargesOf)) {
     const key = keyFor(policy, owner, options)
     ids.set(key, [...(ids.get(key) ?? []), hasOwnKey(policy) ? '0' : String(policyId(policy))])
+    if (policy.algorithm === 'token-bucket') ids.set(aheadKey(policy, owner, options), ['0'])
   }
   return {
     script: 'reset',

@@ -1,11 +1,12 @@
 import type { Op, Reply } from '../store.js'
 import type { KeyOptions } from './key.js'
 import { packAdjust } from './pack-adjust.js'
+import { packAdvances } from './pack-advance.js'
 import { packChecks } from './pack-checks.js'
 import { packBlock, packLeases, packResets } from './pack-leases.js'
 import { createRows } from './row.js'
 
-export type ScriptName = 'consume' | 'reset' | 'adjust' | 'lease' | 'block'
+export type ScriptName = 'consume' | 'reset' | 'adjust' | 'lease' | 'block' | 'advance'
 
 /** A script call: its keys and arguments, and how to read what it answers. */
 export interface Call {
@@ -24,6 +25,7 @@ const scriptOf: { readonly [K in Op['kind']]: ScriptName } = {
   release: 'lease',
   renew: 'lease',
   block: 'block',
+  advance: 'advance',
 }
 
 /** Which script carries an op. Ops of one script can travel in one call, but for blocks, which are rare. */
@@ -40,6 +42,7 @@ export function createPack(options: KeyOptions): Pack {
     const script = ops[0] === undefined ? 'consume' : scriptFor(ops[0])
     if (script === 'consume') return packChecks(ops, options, rowOf)
     if (script === 'adjust') return packAdjust(ops, options, rowOf)
+    if (script === 'advance') return packAdvances(ops, options, rowOf)
     if (script === 'block') return packBlock(ops, options)
     return script === 'reset' ? packResets(ops, options) : packLeases(ops, options)
   }

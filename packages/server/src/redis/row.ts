@@ -74,6 +74,11 @@ export function keyFor(policy: Policy, owner: BucketOwner, options: KeyOptions):
   return policy.algorithm === 'concurrency' ? `${key}|lease:${policy.name}` : key
 }
 
+/** Where what is kept of units taken ahead of a bucket stands, beside its level. */
+export function aheadKey(policy: Policy, owner: BucketOwner, options: KeyOptions): string {
+  return `${keyOf(owner, options)}|ahead:${policy.name}`
+}
+
 /** Where the block of a partition is kept. */
 export function blockKey({ kind, value }: BucketOwner, options: KeyOptions): string {
   return `${keyOf({ kind, value }, options)}|!`

@@ -28,6 +28,7 @@ export interface Scripts {
   readonly adjust: string
   readonly lease: string
   readonly block: string
+  readonly advance: string
   /** Arguments appended to each call. */
   readonly extra?: () => readonly string[]
 }
@@ -65,6 +66,7 @@ export function createRedisStore(client: RedisClient, options: RedisStoreOptions
       adjust: script('adjust'),
       lease: script('lease'),
       block: script('block'),
+      advance: script('advance'),
     },
     { prefix, hashPartitions },
   )
@@ -77,6 +79,7 @@ export function createRedisStore(client: RedisClient, options: RedisStoreOptions
   return {
     name: 'redis',
     remote: true,
+    advances: true,
     timeoutMs,
     run: (ops, deadlineMs) => Promise.all(ops.map((op) => batch.add(op, deadlineMs))),
     observe: (listener) => {
