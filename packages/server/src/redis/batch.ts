@@ -43,6 +43,7 @@ export function createBatch(
   /** Calls that Redis has not answered, oldest first. */
   const unanswered = new Set<{ readonly atMs: number }>()
   let scheduled: NodeJS.Immediate | undefined
+  let suspicion: NodeJS.Immediate | undefined
   let closed = false
 
   function flush(): void {
@@ -74,9 +75,18 @@ export function createBatch(
   /** Whether Redis has owed an answer for so long that the connection cannot be trusted. */
   function isSilent(): boolean {
     const [oldest] = unanswered
-    if (oldest === undefined || performance.now() - oldest.atMs < SILENT_MS) return false
-    unanswered.clear()
-    return true
+    return oldest !== undefined && performance.now() - oldest.atMs >= SILENT_MS
+  }
+
+  /** A process that stood still has not looked yet what came meanwhile: it does before it speaks of silence. */
+  function suspectSilence(): void {
+    if (suspicion !== undefined) return
+    suspicion = setImmediate(() => {
+      suspicion = undefined
+      if (closed || !isSilent()) return
+      unanswered.clear()
+      connection().replace()
+    })
   }
 
   /** Whether the caller of any of these still waits. */
@@ -109,7 +119,7 @@ export function createBatch(
       if (closed) throw new StoreError('closed', 'The store is closed')
       if (underWay.size >= MOST_UNDER_WAY)
         throw new StoreError('overloaded', `Redis has left ${MOST_UNDER_WAY} calls unanswered`)
-      if (isSilent()) connection().replace()
+      if (isSilent()) suspectSilence()
       let waiting: Waiting | undefined
       try {
         return await new Promise<Reply>((resolve, reject) => {
