@@ -273,7 +273,7 @@ describe("the user's client", () => {
     [{ evalsha() {} }, 'an object'],
   ])('is refused when it is not one (%j)', (client, shown) => {
     expect(() => redisStore(client as never)).toThrow(
-      `Expected client to be a Redis client of ioredis, such as new Redis(url), got ${shown}`,
+      `Expected client to be a Redis client (of ioredis or node-redis, or a cluster of either), got ${shown}`,
     )
   })
 

@@ -3,13 +3,21 @@ import type { Op, Reply } from '../store.js'
 import type { Connection } from './connection.js'
 import type { KeyOptions } from './key.js'
 import { createPack, type ScriptName, scriptFor } from './pack.js'
+import { MOST_PER_CALL, type Routes } from './routes.js'
 import type { Script } from './script.js'
 
 interface Waiting {
   readonly op: Op
+  readonly place: number
   readonly dueMs: number
-  /** Whether it has been kept back because there was no connection. */
+  /** Whether it has been kept back because there was no connection, or is to be sent again. */
   kept: boolean
+  /** How often it has been sent without being run. */
+  detours: number
+  /** Whether it goes with the text of its script. */
+  whole: boolean
+  /** The node to which it was sent on, once. */
+  via: string | undefined
   readonly resolve: (reply: Reply) => void
   readonly reject: (error: StoreError) => void
 }
@@ -17,46 +25,52 @@ interface Waiting {
 /** Gathers the ops of one turn of the event loop and sends them together. */
 export interface Batch {
   add(op: Op, deadlineMs: number): Promise<Reply>
-  /** The connection can be written to (again). */
+  /** A connection can be written to (again). */
   ready(): void
   close(): void
 }
 
-/** More of them in one call gain little, and block Redis for longer. */
-const MOST_PER_CALL = 32
 /** Ops unsent or unanswered; beyond it something is badly stuck, and waiting only costs memory. */
 const MOST_UNDER_WAY = 10_000
-
-/** A connection on which nothing has come back for so long is replaced. */
-const SILENT_MS = 2000
-/** Answers of a server that will go on giving them, while another may be at the address by now. */
-const OF_NO_USE = /\b(READONLY|MASTERDOWN|NOAUTH)\b/
+/** So often at most is a call sent again. */
+const MOST_DETOURS = 2
+/** How long a call waits whose keys are being moved to another node. */
+const LATER_MS = 5
 
 export function createBatch(
-  connection: () => Connection,
+  routes: () => Routes,
   scripts: Readonly<Record<ScriptName, Script>>,
   keys: KeyOptions,
 ): Batch {
   const pack = createPack(keys)
   let queue: Waiting[] = []
   const underWay = new Set<Waiting>()
-  /** Calls that Redis has not answered, oldest first. */
-  const unanswered = new Set<{ readonly atMs: number }>()
   let scheduled: NodeJS.Immediate | undefined
-  let suspicion: NodeJS.Immediate | undefined
   let closed = false
 
   function flush(): void {
     clearImmediate(scheduled)
     scheduled = undefined
     dropOverdue()
-    if (!connection().ready()) {
-      for (const waiting of queue) waiting.kept = true
-      return
-    }
     const due = queue
     queue = []
-    for (const run of runsOf(due)) send(run)
+    const corked = new Set<Connection>()
+    for (const waiting of groupsOf(due)) {
+      const [{ place, via }] = waiting
+      const connection = routes().at(place, via)
+      if (connection === undefined) keepBack(waiting)
+      else {
+        if (!corked.has(connection)) connection.link.cork()
+        corked.add(connection)
+        send(connection, waiting)
+      }
+    }
+    for (const { link } of corked) link.uncork()
+  }
+
+  function keepBack(waiting: readonly Waiting[]): void {
+    for (const one of waiting) one.kept = true
+    queue.push(...waiting)
   }
 
   /**
@@ -72,46 +86,54 @@ export function createBatch(
       reject(new StoreError('disconnected', 'There was no connection to Redis in time'))
   }
 
-  /** Whether Redis has owed an answer for so long that the connection cannot be trusted. */
-  function isSilent(): boolean {
-    const [oldest] = unanswered
-    return oldest !== undefined && performance.now() - oldest.atMs >= SILENT_MS
-  }
-
-  /** A process that stood still has not looked yet what came meanwhile: it does before it speaks of silence. */
-  function suspectSilence(): void {
-    if (suspicion !== undefined) return
-    suspicion = setImmediate(() => {
-      suspicion = undefined
-      if (closed || !isSilent()) return
-      unanswered.clear()
-      connection().replace()
-    })
-  }
-
-  /** Whether the caller of any of these still waits. */
-  function isWanted(waiting: readonly Waiting[]): boolean {
-    const now = performance.now()
-    return waiting.some((one) => one.dueMs > now && underWay.has(one))
-  }
-
-  function send(waiting: readonly Waiting[]): void {
-    const ops = waiting.map(({ op }) => op)
-    const call = pack(ops)
-    const sent = { atMs: performance.now() }
-    unanswered.add(sent)
+  function send(connection: Connection, waiting: Group): void {
+    const [{ whole, via, place }] = waiting
+    const call = pack(waiting.map(({ op }) => op))
+    const answered = connection.sent()
+    // Its own answer says nothing that the next one does not.
+    if (via !== undefined) connection.link.command('ASKING').catch(() => {})
     scripts[call.script]
-      .run(connection().client, call.keys, call.args, () => isWanted(waiting))
-      .finally(() => unanswered.delete(sent))
+      .run(connection.link, call.keys, call.args, whole)
+      .finally(answered)
       .then((answer) => {
         const replies = call.read(answer)
         for (const [i, { resolve }] of waiting.entries()) resolve(replies[i] as Reply)
       })
       .catch((error: unknown) => {
-        const cause = asStoreError(error)
-        if (OF_NO_USE.test(cause.message)) connection().replace()
-        for (const { reject } of waiting) reject(cause)
+        if (!sendAgain(waiting, error)) fail(waiting, place, error)
       })
+  }
+
+  function fail(waiting: Group, place: number, error: unknown): void {
+    const cause = asStoreError(error)
+    routes().troubled(place, cause)
+    for (const { reject } of waiting) reject(cause)
+  }
+
+  /** Queues calls again that certainly did not run, and gives up those that nobody waits for. */
+  function sendAgain(waiting: Group, error: unknown): boolean {
+    const detour = routes().detour(error)
+    if (detour === undefined || closed) return false
+    const cause = asStoreError(error)
+    const now = performance.now()
+    const again = waiting.filter((one) => one.detours < MOST_DETOURS && one.dueMs > now)
+    for (const one of waiting) if (!again.includes(one)) one.reject(cause)
+    for (const one of again) {
+      one.detours += 1
+      one.kept = true
+      // Another node may not know the script either, and there are few attempts.
+      one.whole = true
+      one.via = detour.to === 'next' ? detour.address : undefined
+    }
+    if (detour.to === 'later') setTimeout(requeue, LATER_MS, again).unref()
+    else requeue(again)
+    return true
+  }
+
+  function requeue(again: readonly Waiting[]): void {
+    if (closed) return
+    queue.push(...again)
+    flush()
   }
 
   return {
@@ -119,14 +141,16 @@ export function createBatch(
       if (closed) throw new StoreError('closed', 'The store is closed')
       if (underWay.size >= MOST_UNDER_WAY)
         throw new StoreError('overloaded', `Redis has left ${MOST_UNDER_WAY} calls unanswered`)
-      if (isSilent()) suspectSilence()
       let waiting: Waiting | undefined
       try {
         return await new Promise<Reply>((resolve, reject) => {
-          waiting = { op, dueMs: performance.now() + deadlineMs, kept: false, resolve, reject }
+          const place = routes().placeOf(op)
+          const dueMs = performance.now() + deadlineMs
+          const fresh = { kept: false, detours: 0, whole: false, via: undefined }
+          waiting = { op, place, dueMs, ...fresh, resolve, reject }
           underWay.add(waiting)
           queue.push(waiting)
-          if (queue.length >= MOST_PER_CALL && connection().ready()) flush()
+          if (queue.length >= routes().most && routes().at(place, undefined) !== undefined) flush()
           else scheduled ??= setImmediate(flush)
         })
       } finally {
@@ -143,24 +167,30 @@ export function createBatch(
   }
 }
 
-/** Cuts a queue into runs that one script call can carry: of one kind of script, and not too long. */
-function runsOf(queue: readonly Waiting[]): Waiting[][] {
-  const runs: Waiting[][] = []
+type Group = readonly [Waiting, ...Waiting[]]
+
+/** Cuts a queue into groups that one script call can carry: of one place and one kind of script, and not too long. */
+function groupsOf(queue: readonly Waiting[]): readonly Group[] {
+  const groups: [Waiting, ...Waiting[]][] = []
+  const last = new Map<number, [Waiting, ...Waiting[]]>()
   for (const waiting of queue) {
-    const run = runs.at(-1)
-    const first = run?.[0]
-    if (
-      run === undefined ||
-      first === undefined ||
-      !travelTogether(first.op, waiting.op) ||
-      run.length >= MOST_PER_CALL
-    )
-      runs.push([waiting])
-    else run.push(waiting)
+    const group = last.get(waiting.place)
+    if (group !== undefined && group.length < MOST_PER_CALL && travelTogether(group[0], waiting))
+      group.push(waiting)
+    else {
+      const fresh: [Waiting, ...Waiting[]] = [waiting]
+      last.set(waiting.place, fresh)
+      groups.push(fresh)
+    }
   }
-  return runs
+  return groups
 }
 
-function travelTogether(one: Op, other: Op): boolean {
-  return scriptFor(one) === scriptFor(other) && one.kind !== 'block'
+function travelTogether(one: Waiting, other: Waiting): boolean {
+  return (
+    scriptFor(one.op) === scriptFor(other.op) &&
+    one.op.kind !== 'block' &&
+    one.whole === other.whole &&
+    one.via === other.via
+  )
 }

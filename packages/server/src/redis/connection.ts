@@ -1,11 +1,12 @@
-import type { StoreEvent } from '../store.js'
-import type { RedisClient } from './client.js'
+import type { Link, OpenLink, SharedLink } from './link.js'
 
-/** A way to Redis that comes back by itself when it is cut. */
+/** A way to one server that comes back by itself when it is cut. */
 export interface Connection {
-  readonly client: RedisClient
-  /** Whether a command written now goes out now. */
+  readonly link: Link
+  /** Whether a command written now goes out now, and there is hope for an answer. */
   ready(): boolean
+  /** Notes that a call is on its way; what it returns is to be called with its answer, whatever that is. */
+  sent(): () => unknown
   /** Gives the connection up for a new one, where it is ours. */
   replace(): void
   close(): void
@@ -13,110 +14,117 @@ export interface Connection {
 
 export interface ConnectionEvents {
   ready(): void
-  report(event: StoreEvent): void
+  /** It was connected and is not any more. */
+  lost(error: Error | undefined): void
+  /** It could not be connected. */
+  failed?(): void
 }
 
 const FIRST_RETRY_MS = 25
 const LONGEST_RETRY_MS = 500
 /** A connection that is not ready after this long is given up for another. */
 const READY_WITHIN_MS = 3000
+/** One on which nothing has come back for so long is replaced. */
+const SILENT_MS = 2000
 
-/**
- * How our own client differs from the user's. Queues, resends and retries inside the client would charge a call
- * twice or after its deadline; the client's own reconnecting is replaced because it keeps a process alive.
- */
-const OWN_OPTIONS = {
-  lazyConnect: true,
-  enableOfflineQueue: false,
-  autoResendUnfulfilledCommands: false,
-  autoResubscribe: false,
-  maxRetriesPerRequest: 0,
-  enableAutoPipelining: false,
-  retryStrategy: (): null => null,
-  reconnectOnError: null,
-  connectTimeout: 2000,
-  disconnectTimeout: 100,
-  commandTimeout: undefined,
-  socketTimeout: undefined,
-  stringNumbers: false,
-  readOnly: false,
-  monitor: false,
-}
-
-/** A connection of our own, made like the user's client but for the options that a limiter cannot live with. */
-export function openOwn(user: RedisClient, events: ConnectionEvents): Connection {
-  const client = user.duplicate(OWN_OPTIONS)
+/** A connection of our own, kept open until it is closed. */
+export function openOwn(openLink: OpenLink, events: ConnectionEvents): Connection {
   let closed = false
   let failures = 0
   let up = false
-  let lastError: Error | undefined
   let retry: NodeJS.Timeout | undefined
   let patience: NodeJS.Timeout | undefined
+  const unanswered = createUnanswered()
+
+  const link = openLink({
+    ready() {
+      failures = 0
+      up = true
+      clearTimeout(patience)
+      events.ready()
+    },
+    ended(error) {
+      clearTimeout(patience)
+      unanswered.clear()
+      const wasUp = up
+      up = false
+      if (closed) return
+      if (wasUp) events.lost(error)
+      else events.failed?.()
+      const ms = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(failures, 10))
+      failures += 1
+      // Half of it by chance, so that a fleet does not come back in one instant.
+      retry = setTimeout(open, ms / 2 + (Math.random() * ms) / 2)
+      retry.unref()
+    },
+  })
 
   function open(): void {
-    // A failed attempt ends in the event `end`, which is where the next one is planned.
-    client.connect().catch(() => {})
-    clearTimeout(patience)
+    link.connect()
     patience = setTimeout(() => {
-      if (client.status !== 'ready') client.disconnect()
+      if (!link.ready()) link.disconnect()
     }, READY_WITHIN_MS)
     patience.unref()
   }
 
-  client.on('error', (error: Error) => {
-    lastError = error
-  })
-  client.on('connect', () => unref(client))
-  client.on('ready', () => {
-    failures = 0
-    up = true
-    events.report({ type: 'connected' })
-    events.ready()
-  })
-  client.on('end', () => {
-    if (up) events.report({ type: 'disconnected', ...(lastError && { error: lastError }) })
-    up = false
-    if (closed) return
-    const ms = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(failures, 10))
-    failures += 1
-    // Half of it by chance, so that a fleet does not come back in one instant.
-    retry = setTimeout(open, ms / 2 + (Math.random() * ms) / 2)
-    retry.unref()
-  })
-  open()
+  function replace(): void {
+    if (link.ready()) link.disconnect()
+  }
 
+  open()
   return {
-    client,
-    ready: () => client.status === 'ready',
-    replace() {
-      if (client.status === 'ready') client.disconnect()
+    link,
+    ready() {
+      if (!link.ready()) return false
+      if (!unanswered.areOld()) return true
+      replace()
+      return false
     },
+    sent: unanswered.add,
+    replace,
     close() {
       closed = true
       clearTimeout(retry)
       clearTimeout(patience)
-      client.disconnect()
+      link.disconnect()
     },
   }
 }
 
-/** The user's own client, as it is; it is neither opened nor closed here. */
-export function openShared(client: RedisClient, events: ConnectionEvents): Connection {
-  const listener = () => events.ready()
-  client.on('ready', listener)
+/** The user's own client, as it is. */
+export function openShared(link: SharedLink): Connection {
   return {
-    client,
-    // One that connects lazily does so when it is first used.
-    ready: () => client.status === 'ready' || client.status === 'wait',
+    link,
+    ready: () => link.ready(),
+    sent: () => () => {},
     replace: () => {},
-    close: () => {
-      client.off('ready', listener)
-    },
+    close: () => link.leave(),
   }
 }
 
-/** A connection that nobody waits for must not keep a process alive; calls under way are kept by their deadline. */
-function unref(client: RedisClient): void {
-  const { stream } = client as { stream?: { unref?: () => void } }
-  stream?.unref?.()
+interface Unanswered {
+  readonly atMs: number
+}
+
+/** Calls that have not been answered, oldest first. */
+function createUnanswered() {
+  const calls = new Set<Unanswered>()
+  /** The oldest call, once it has been found old and the sockets have been read after that. */
+  let looked: Unanswered | undefined
+  return {
+    add(): () => unknown {
+      const call = { atMs: performance.now() }
+      calls.add(call)
+      return () => calls.delete(call)
+    },
+    /** A process that stood still has read no answers; it looks for them before it complains of silence. */
+    areOld(): boolean {
+      const [oldest] = calls
+      if (oldest === undefined || performance.now() - oldest.atMs < SILENT_MS) return false
+      if (looked === oldest) return true
+      setImmediate(() => setImmediate(() => (looked = oldest)).unref()).unref()
+      return false
+    },
+    clear: () => calls.clear(),
+  }
 }

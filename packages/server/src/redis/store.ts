@@ -1,9 +1,10 @@
 import { expected, expectInteger, expectObject, expectOneOf, expectOnly } from '../expect.js'
 import type { Store, StoreEvent } from '../store.js'
 import { createBatch } from './batch.js'
-import type { RedisClient } from './client.js'
-import { type Connection, openOwn, openShared } from './connection.js'
+import { knownClient, type RedisClient } from './client.js'
+import { openRoutes } from './open.js'
 import type { ScriptName } from './pack.js'
+import type { Routes } from './routes.js'
 import { createScript } from './script.js'
 import * as shipped from './scripts.js'
 
@@ -37,7 +38,8 @@ const PREFIX = /^[a-zA-Z0-9_.:/-]{1,64}$/
 
 /**
  * Buckets in Redis, decided by a script: atomic, in one round trip, by Redis's own clock.
- * @param client a client of ioredis 5 or 6; connected or not, it is left as it is
+ * @param client `Redis` or `Cluster` of ioredis 5 or 6, or a client or cluster of node-redis 5 or 6; connected or not,
+ * it is left as it is
  * @throws TypeError or RangeError naming the option, the value and the rule
  */
 export function redisStore(client: RedisClient, options: RedisStoreOptions = {}): Store {
@@ -46,7 +48,7 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
 
 /** The same with other scripts: tests swap the clock. */
 export function createRedisStore(client: RedisClient, options: RedisStoreOptions, scripts: Scripts): Store {
-  expectClient(client)
+  const known = knownClient(client)
   expectObject('the options of redisStore', options)
   expectOnly('redisStore', options, ['prefix', 'timeoutMs', 'connection', 'hashPartitions'])
   const { prefix = 'rl', timeoutMs = 50, connection: kind = 'own', hashPartitions = false } = options
@@ -59,7 +61,7 @@ export function createRedisStore(client: RedisClient, options: RedisStoreOptions
   let report: (event: StoreEvent) => void = () => {}
   const script = (name: ScriptName) => createScript(scripts[name], scripts.extra)
   const batch = createBatch(
-    () => connection,
+    () => routes,
     {
       consume: script('consume'),
       reset: script('reset'),
@@ -70,8 +72,7 @@ export function createRedisStore(client: RedisClient, options: RedisStoreOptions
     },
     { prefix, hashPartitions },
   )
-  const open = kind === 'own' ? openOwn : openShared
-  const connection: Connection = open(client, {
+  const routes: Routes = openRoutes(known, kind, {
     ready: () => batch.ready(),
     report: (event) => report(event),
   })
@@ -87,19 +88,7 @@ export function createRedisStore(client: RedisClient, options: RedisStoreOptions
     },
     async close() {
       batch.close()
-      connection.close()
+      routes.close()
     },
   }
-}
-
-function expectClient(client: unknown): asserts client is RedisClient {
-  const { evalsha, duplicate, isCluster } = (typeof client === 'object' && client !== null ? client : {}) as {
-    evalsha?: unknown
-    duplicate?: unknown
-    isCluster?: unknown
-  }
-  if (isCluster === true)
-    throw new TypeError('redisStore does not take a Cluster yet: give it a client of one Redis server')
-  if (typeof evalsha !== 'function' || typeof duplicate !== 'function')
-    throw new TypeError(expected('client', 'a Redis client of ioredis, such as new Redis(url)', client))
 }

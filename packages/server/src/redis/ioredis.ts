@@ -1,0 +1,88 @@
+import type { IoredisClient, IoredisCommands } from './client.js'
+import type { Link, OpenLink, SharedLink } from './link.js'
+
+/**
+ * How our own client differs from the user's. Queues, resends and retries inside the client would charge a call
+ * twice or after its deadline; the client's own reconnecting, also to Sentinels, is replaced because it keeps a
+ * process alive.
+ */
+const OWN_OPTIONS = {
+  lazyConnect: true,
+  enableOfflineQueue: false,
+  autoResendUnfulfilledCommands: false,
+  autoResubscribe: false,
+  maxRetriesPerRequest: 0,
+  enableAutoPipelining: false,
+  retryStrategy: (): null => null,
+  reconnectOnError: null,
+  sentinelRetryStrategy: (): null => null,
+  sentinelCommandTimeout: 1000,
+  failoverDetector: false,
+  connectTimeout: 2000,
+  disconnectTimeout: 100,
+  commandTimeout: undefined,
+  socketTimeout: undefined,
+  stringNumbers: false,
+  readOnly: false,
+  monitor: false,
+}
+
+/** Links that are made like a user's client but for the options that a limiter cannot live with. */
+export function ownIoredis(user: IoredisClient, overrides: object = {}): OpenLink {
+  return (events) => {
+    const client = user.duplicate({ ...OWN_OPTIONS, ...overrides })
+    let lastError: Error | undefined
+    client.on('error', (error: Error) => {
+      lastError = error
+    })
+    client.on('connect', () => unref(client))
+    client.on('ready', () => {
+      lastError = undefined
+      events.ready()
+    })
+    client.on('end', () => events.ended(lastError))
+    return {
+      ...linkOf(client),
+      ready: () => client.status === 'ready',
+      // A failed attempt ends in the event `end`.
+      connect: () => void client.connect().catch(() => {}),
+      disconnect: () => client.disconnect(),
+    }
+  }
+}
+
+/** The user's client or cluster; it is neither opened nor closed here. */
+export function sharedIoredis(client: IoredisCommands, onReady: () => void): SharedLink {
+  client.on('ready', onReady)
+  return {
+    ...linkOf(client),
+    // One that connects lazily does so when it is first used.
+    ready: () => client.status === 'ready' || client.status === 'wait',
+    leave: () => void client.off('ready', onReady),
+  }
+}
+
+function linkOf(client: IoredisCommands): Omit<Link, 'ready'> {
+  return {
+    evalsha: (sha, keys, args) => client.evalsha(sha, keys.length, ...keys, ...args),
+    eval: (script, keys, args) => client.eval(script, keys.length, ...keys, ...args),
+    command: (name = '', ...words) => client.call(name, ...words),
+    cork: () => streamOf(client)?.cork?.(),
+    uncork: () => streamOf(client)?.uncork?.(),
+  }
+}
+
+interface Stream {
+  unref?(): void
+  cork?(): void
+  uncork?(): void
+}
+
+function streamOf(client: object): Stream | undefined {
+  return (client as { stream?: Stream }).stream
+}
+
+/** A connection that nobody waits for must not keep a process alive; calls under way are kept by their deadline. */
+function unref(client: object): void {
+  streamOf(client)?.unref?.()
+}

@@ -1,0 +1,84 @@
+import type { NodeRedisClient, NodeRedisCommands } from './client.js'
+import type { Link, OpenLink, SharedLink } from './link.js'
+
+/** How our own client differs from the user's; the reasons are those of ioredis. */
+const OWN_OPTIONS = {
+  disableOfflineQueue: true,
+  commandsQueueMaxLength: undefined,
+  pingInterval: undefined,
+  readonly: false,
+  // Types as they come, no limit of time but ours, and nothing that only the newer protocol has.
+  commandOptions: { timeout: undefined },
+  RESP: 2,
+  clientSideCache: undefined,
+  emitInvalidate: false,
+  maintNotifications: 'disabled',
+}
+const OWN_SOCKET = { reconnectStrategy: false, connectTimeout: 2000, socketTimeout: undefined }
+
+/** Links that are made like a user's client but for the options that a limiter cannot live with. */
+export function ownNodeRedis(user: NodeRedisClient, socket: object = {}): OpenLink {
+  return (events) => {
+    const client: NodeRedisClient = user.duplicate({
+      ...OWN_OPTIONS,
+      // An address would be read once more, and take the place of the socket's options.
+      url: undefined,
+      socket: { ...user.options?.socket, ...OWN_SOCKET, ...socket },
+    })
+    let running = false
+    let lastError: Error | undefined
+    const end = () => {
+      if (!running || client.isOpen) return
+      running = false
+      events.ended(lastError)
+    }
+    client.on('error', (error: Error) => {
+      lastError = error
+      end()
+    })
+    client.on('end', end)
+    client.on('ready', () => {
+      lastError = undefined
+      events.ready()
+    })
+    // A connection that nobody waits for must not keep a process alive.
+    client.unref()
+    return {
+      ...linkOf(client),
+      command: (...words) => client.sendCommand([...words]),
+      ready: () => client.isReady,
+      connect() {
+        running = true
+        client.connect().catch((error: Error) => {
+          lastError = error
+          end()
+        })
+      },
+      disconnect: () => client.destroy(),
+    }
+  }
+}
+
+/** The user's client or cluster; it is neither opened nor closed here. */
+export function sharedNodeRedis(client: NodeRedisCommands, onReady: () => void): SharedLink {
+  // A cluster says `connect` where a client says `ready`.
+  for (const event of ['ready', 'connect']) client.on(event, onReady)
+  return {
+    ...linkOf(client),
+    command: () => Promise.reject(new Error('A shared client is asked for scripts only')),
+    ready: () => client.isReady,
+    leave() {
+      for (const event of ['ready', 'connect']) client.off(event, onReady)
+    },
+  }
+}
+
+function linkOf(client: NodeRedisCommands): Omit<Link, 'ready' | 'command'> {
+  return {
+    evalsha: (sha, keys, args) => client.evalSha(sha, { keys: [...keys], arguments: [...args] }),
+    eval: (script, keys, args) => client.eval(script, { keys: [...keys], arguments: [...args] }),
+    // It writes what a turn has brought together by itself.
+    cork: () => {},
+    uncork: () => {},
+  }
+}
