@@ -43,13 +43,16 @@ export function chargesOf(
   })
 }
 
+/** An op that is answered with a decision. */
+export type Check = Extract<Op, { kind: 'consume' | 'peek' }>
+
 /** The op that a call comes to. */
 export function opFor(
   kind: 'consume' | 'peek',
   charges: readonly Charge[],
   { id, scope = '' }: ConsumeOptions,
   { blocks, idMs }: { readonly blocks: boolean; readonly idMs: number },
-): Extract<Op, { kind: 'consume' | 'peek' }> {
+): Check {
   const blocked = blocks ? ownersIn(charges) : []
   if (kind === 'peek') return { kind, charges, blocks: blocked }
   const places = charges.some(({ policy }) => policy.algorithm === 'concurrency')

@@ -1,16 +1,18 @@
+import { type Cost, costOf } from './cost.js'
 import type { Decision, Limit, Refused } from './decision.js'
 import type { Charge } from './store.js'
 
 /** Answers callers that have just been refused, without asking the store again. */
 export interface DenyCache<Name extends string> {
-  /** The refusal that still holds for such a call. */
-  find(plan: string | undefined, charges: readonly Charge[], nowMs: number): Refused<Name> | undefined
+  /** The refusal that still holds for a call that costs so much. @param caller what `callerOf` says of it */
+  find(caller: string | undefined, cost: Cost<Name> | undefined, nowMs: number): Refused<Name> | undefined
   /** Notes what the store said to a call sent at `sentMs`. */
-  keep(plan: string | undefined, charges: readonly Charge[], decision: Decision<Name>, sentMs: number): void
+  keep(caller: string | undefined, charges: readonly Charge[], decision: Decision<Name>, sentMs: number): void
   clear(): void
 }
 
 interface Entry<Name extends string> {
+  readonly charges: readonly Charge[]
   readonly decision: Refused<Name>
   /** When the refused call would fit, with no other traffic. */
   readonly fitsMs: number
@@ -27,29 +29,25 @@ const MOST_KEPT = 10_000
 export function createDenyCache<Name extends string>(maxSeconds: number): DenyCache<Name> {
   const entries = new Map<string, Entry<Name>>()
   return {
-    find(plan, charges, nowMs) {
-      if (entries.size === 0) return undefined
-      const key = keyOf(plan, charges)
-      const entry = entries.get(key)
+    find(caller, cost, nowMs) {
+      if (caller === undefined || entries.size === 0) return undefined
+      const entry = entries.get(caller)
       if (entry === undefined) return undefined
       if (entry.untilMs <= nowMs) {
-        entries.delete(key)
+        entries.delete(caller)
         return undefined
       }
-      const dearer = entry.decision.limits.every(
-        (limit, i) => limit.allowed || (charges[i]?.cost ?? 0) >= limit.cost,
-      )
-      return dearer ? repeat(entry, charges, nowMs) : undefined
+      return repeat(entry, cost, nowMs)
     },
-    keep(plan, charges, decision, sentMs) {
-      if (decision.outcome !== 'refused' || waitsForPlaces(charges, decision)) return
+    keep(caller, charges, decision, sentMs) {
+      if (caller === undefined || decision.outcome !== 'refused') return
+      if (waitsForPlaces(charges, decision)) return
       const fitsMs = sentMs + decision.retryAfterSeconds * 1000
       const untilMs = Math.min(fitsMs, sentMs + maxSeconds * 1000)
-      const key = keyOf(plan, charges)
-      entries.delete(key)
+      entries.delete(caller)
       const [oldest] = entries.keys()
       if (entries.size >= MOST_KEPT && oldest !== undefined) entries.delete(oldest)
-      entries.set(key, { decision, fitsMs, untilMs })
+      entries.set(caller, { charges, decision, fitsMs, untilMs })
     },
     clear: () => entries.clear(),
   }
@@ -60,29 +58,51 @@ function waitsForPlaces(charges: readonly Charge[], { limits }: Refused): boolea
   return limits.some((limit, i) => !limit.allowed && charges[i]?.policy.algorithm === 'concurrency')
 }
 
-/** The refusal again, with what is left of its wait. */
+/**
+ * The refusal again, with what is left of its wait. None for a call that is cheaper than the refused one, or dearer
+ * than a quota, which is no matter of time.
+ */
 function repeat<Name extends string>(
-  { decision, fitsMs }: Entry<Name>,
-  charges: readonly Charge[],
+  { charges, decision, fitsMs }: Entry<Name>,
+  cost: Cost<Name> | undefined,
   nowMs: number,
-): Refused<Name> {
+): Refused<Name> | undefined {
   const passedMs = decision.retryAfterSeconds * 1000 - (fitsMs - nowMs)
-  const limits = decision.limits.map((limit, i): Limit<Name> => {
-    const cost = charges[i]?.cost ?? limit.cost
-    const { effectiveWindowMs } = limit
-    if (limit.allowed || effectiveWindowMs === undefined) return { ...limit, cost }
-    const leftMs = Math.max(1, Math.ceil(effectiveWindowMs - passedMs))
-    return { ...limit, cost, effectiveWindowMs: leftMs, effectiveWindowSeconds: Math.ceil(leftMs / 1000) }
-  })
+  const limits: Limit<Name>[] = []
+  for (let i = 0; i < charges.length; i += 1) {
+    const [charge, limit] = [charges[i], decision.limits[i]]
+    if (charge === undefined || limit === undefined) return undefined
+    const own = costOf(cost, charge.policy)
+    if ((!limit.allowed && own < charge.cost) || own > limit.quota) return undefined
+    limits.push(limitAfter(limit, own, passedMs))
+  }
   return { ...decision, limits, retryAfterSeconds: (fitsMs - nowMs) / 1000, source: 'deny-cache' }
 }
 
-/** One text per set of buckets. Lengths go before what callers choose, so that no two sets share one. */
-function keyOf(plan: string | undefined, charges: readonly Charge[]): string {
-  let key = plan ?? ''
-  for (const { owner } of charges) {
-    key += ` ${owner.kind} ${owner.value.length}:${owner.value}`
-    if (owner.scope !== undefined) key += ` ${owner.scope.length}:${owner.scope}`
+function limitAfter<Name extends string>(limit: Limit<Name>, cost: number, passedMs: number): Limit<Name> {
+  const { effectiveWindowMs } = limit
+  if (limit.allowed || effectiveWindowMs === undefined) return { ...limit, cost }
+  const leftMs = Math.max(1, Math.ceil(effectiveWindowMs - passedMs))
+  return { ...limit, cost, effectiveWindowMs: leftMs, effectiveWindowSeconds: Math.ceil(leftMs / 1000) }
+}
+
+/**
+ * One text per set of buckets. Lengths go before what callers choose, so that no two sets share one. Undefined where
+ * the partition is not what it must be.
+ * @param scope only where a policy counts per scope
+ */
+export function callerOf(
+  partition: unknown,
+  scope: string | undefined,
+  plan: string | undefined,
+): string | undefined {
+  const how = plan === undefined && scope === undefined ? '' : `${plan ?? ''} ${scope?.length}:${scope} `
+  if (typeof partition === 'string') return `${how}=${partition}`
+  if (typeof partition !== 'object' || partition === null) return undefined
+  let caller = how
+  for (const [kind, value] of Object.entries(partition)) {
+    if (typeof value !== 'string') return undefined
+    caller += `${kind} ${value.length}:${value} `
   }
-  return key
+  return caller
 }

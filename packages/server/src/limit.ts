@@ -27,37 +27,38 @@ export function limitOf<Name extends string>(
   const meter = meterOf(policy)
   const allowed = meter.fits(reading, cost, policy)
   const { available, waitUs, windowUs, delayUs } = meter.view(reading, cost, taken, nowUs, policy)
-  const limit: Limit<Name> = {
+  const limit: Draft<Limit<Name>> = {
     policy: policy.name,
     quota: policy.quota,
-    ...(policy.windowSeconds === undefined ? undefined : { windowSeconds: policy.windowSeconds }),
     unit: policy.unit,
     cost,
     available,
-    ...effectiveWindow(policy, available, allowed && available > 0 ? undefined : waitUs, windowUs),
-    ...(delayUs === undefined ? undefined : { delaySeconds: delayUs / 1e6 }),
-    ...(partitionKey === undefined ? undefined : { partitionKey }),
     allowed,
   }
+  // Made property by property: this is run for every policy of every call, and spreading costs most of it.
+  if (policy.windowSeconds !== undefined) limit.windowSeconds = policy.windowSeconds
+  stateWindow(limit, policy, allowed && available > 0 ? undefined : waitUs, windowUs)
+  if (delayUs !== undefined) limit.delaySeconds = delayUs / 1e6
+  if (partitionKey !== undefined) limit.partitionKey = partitionKey
   return { limit, waitUs: allowed ? 0 : waitUs, delayUs: delayUs ?? 0 }
 }
 
-function effectiveWindow(
+type Draft<T> = { -readonly [K in keyof T]: T[K] }
+
+function stateWindow(
+  limit: Draft<Limit>,
   policy: Policy,
-  available: number,
   waitUs: number | undefined,
   windowUs: number | undefined,
-): Pick<Limit, 'effectiveWindowSeconds' | 'effectiveWindowMs'> | undefined {
-  if (windowUs === undefined || policy.windowSeconds === undefined) return undefined
+): void {
+  if (windowUs === undefined || policy.windowSeconds === undefined) return
   const us = waitUs ?? windowUs
   // Time gives a fixed window's units back at once; of all others it gives them back at the rate of the policy.
   const atRate = policy.algorithm === 'fixed-window' || waitUs !== undefined
-  const paced = atRate ? 0 : Math.ceil((available * policy.windowSeconds) / policy.quota)
+  const paced = atRate ? 0 : Math.ceil((limit.available * policy.windowSeconds) / policy.quota)
   const seconds = Math.max(1, paced, isBucket(policy) && waitUs === undefined ? 0 : Math.ceil(us / 1e6))
-  return {
-    effectiveWindowSeconds: seconds,
-    effectiveWindowMs: Math.min(Math.ceil(us / 1000), seconds * 1000),
-  }
+  limit.effectiveWindowSeconds = seconds
+  limit.effectiveWindowMs = Math.min(Math.ceil(us / 1000), seconds * 1000)
 }
 
 function isBucket({ algorithm }: Policy): boolean {

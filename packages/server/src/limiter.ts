@@ -1,7 +1,7 @@
-import { type ConsumeOptions, chargesOf, expectCall, opFor, type ResetOptions } from './call.js'
+import { type Check, type ConsumeOptions, chargesOf, expectCall, opFor, type ResetOptions } from './call.js'
 import type { Cost } from './cost.js'
 import type { Decision } from './decision.js'
-import { createDenyCache } from './deny-cache.js'
+import { callerOf, createDenyCache } from './deny-cache.js'
 import { createEffects } from './effects.js'
 import { emitTo } from './events.js'
 import { createAsk } from './failure/ask.js'
@@ -78,6 +78,7 @@ export interface Limiter<
 /** Seconds after which a call refused because the store is gone may try again. */
 const UNAVAILABLE_SECONDS = 5
 const LONGEST_BLOCK_SECONDS = 366 * 86_400
+const NO_OPTIONS: ConsumeOptions = Object.freeze({})
 
 /**
  * A limiter over one store.
@@ -131,7 +132,7 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
   async function decide(
     kind: 'consume' | 'peek',
     partition: unknown,
-    call: ConsumeOptions = {},
+    call: ConsumeOptions = NO_OPTIONS,
   ): Promise<Decision> {
     expectOpen()
     expectCall(call, rules.all)
@@ -147,25 +148,13 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
         throw error
       }
     }
-    return judge(kind, partition, call, chosen, mode)
-  }
-
-  async function judge(
-    kind: 'consume' | 'peek',
-    partition: unknown,
-    call: ConsumeOptions,
-    { plan, policies }: Chosen,
-    mode: OnStoreFailure,
-  ): Promise<Decision> {
-    const charges = chargesOf(partition, call, policies, kinds)
-    const violated = charges
-      .filter(({ cost, policy }) => cost > policy.quota)
-      .map(({ policy }) => policy.name)
-    if (violated.length > 0)
-      return noted(planned({ outcome: 'impossible', allowed: false, violated, source: 'none' }, plan))
     const sentMs = clock.now()
-    const repeated = call.id === undefined ? denials?.find(plan, charges, sentMs) : undefined
-    if (repeated !== undefined) return noted(planned(repeated, plan))
+    const caller = denials === undefined ? undefined : callerFor(partition, call, chosen)
+    const repeated = denials?.find(caller, call.cost, sentMs)
+    if (repeated !== undefined) return noted(repeated)
+    const charges = chargesOf(partition, call, chosen.policies, kinds)
+    const dearer = charges.filter(({ cost, policy }) => cost > policy.quota)
+    if (dearer.length > 0) return noted(planned(impossible(dearer), chosen.plan))
     const op = opFor(kind, charges, call, settings)
     let reply: Reply
     try {
@@ -173,10 +162,27 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
     } catch (error) {
       return noted(withoutStore(error, mode))
     }
+    const decision = conclude(op, reply, chosen.plan)
+    denials?.keep(caller, charges, decision, sentMs)
+    return decision
+  }
+
+  /** Whose refusals are remembered; nobody's where the call has an id, since the store may know its answer. */
+  function callerFor(
+    partition: unknown,
+    call: ConsumeOptions,
+    { plan, policies }: Chosen,
+  ): string | undefined {
+    if (call.id !== undefined) return undefined
+    const perScope = policies.some((policy) => policy.perScope)
+    return callerOf(partition, perScope ? (call.scope ?? '') : undefined, plan)
+  }
+
+  function conclude(op: Check, reply: Reply, plan: string | undefined): Decision {
+    const { charges } = op
     watch.answered()
     tellHealed(charges, reply)
-    const decision = planned(decisionOf(charges, reply, kind === 'consume', scopeKeys), plan)
-    denials?.keep(plan, charges, decision, sentMs)
+    const decision = planned(decisionOf(charges, reply, op.kind === 'consume', scopeKeys), plan)
     const charged = op.kind === 'consume' && decision.outcome === 'admitted' && !decision.replayed
     return noted(decision, charged ? receiptOf(charges, reply.readings, reply.nowUs, op.lease) : undefined)
   }
@@ -237,6 +243,11 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
       return closing
     },
   }
+}
+
+function impossible(dearer: readonly Charge[]): Decision {
+  const violated = dearer.map(({ policy }) => policy.name)
+  return { outcome: 'impossible', allowed: false, violated, source: 'none' }
 }
 
 function planned<D extends Decision>(decision: D, plan: string | undefined): D {

@@ -20,12 +20,15 @@ export function receiptOf(
 ): Receipt {
   return {
     charges,
-    marks: charges.map((charge, i) => markOf(charge, readings[i] ?? [], nowUs)),
+    marks: charges.map((charge, i) => markOf(charge, readings[i] ?? NOTHING, nowUs)),
     lease,
-    left: charges.map(({ cost }) => cost),
+    left: charges.map(costOf),
     closed: false,
   }
 }
+
+const NOTHING: Reading = []
+const costOf = ({ cost }: Charge): number => cost
 
 /** Where a charge was made, so that it is not taken out of another window, or out of a bucket that is full again. */
 function markOf(

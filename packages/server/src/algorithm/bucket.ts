@@ -59,13 +59,9 @@ export const bucketMeter: Meter<BucketPolicy> = {
     const after = taken ? level + cost * ticks.unit : level
     const available = Math.max(0, Math.floor((quota * ticks.unit - after) / ticks.unit))
     const over = Math.max(after + need - quota * ticks.unit, after - queueTicks)
-    return {
-      available,
-      waitUs: Math.max(0, Math.ceil(over / ticks.rate)),
-      windowUs: (available / ratePerSecond) * 1e6,
-      ...(policy.algorithm === 'leaky-bucket' &&
-        taken &&
-        cost > 0 && { delayUs: Math.ceil(level / ticks.rate) }),
-    }
+    const waitUs = Math.max(0, Math.ceil(over / ticks.rate))
+    const windowUs = (available / ratePerSecond) * 1e6
+    if (policy.algorithm !== 'leaky-bucket' || !taken || cost === 0) return { available, waitUs, windowUs }
+    return { available, waitUs, windowUs, delayUs: Math.ceil(level / ticks.rate) }
   },
 }

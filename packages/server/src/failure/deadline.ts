@@ -15,7 +15,8 @@ const MOST_DELAYS = 10
 
 /** Bounds promises by one duration. All of them share one timer, and none is left when nobody waits. */
 export interface Deadline {
-  race<T>(promise: Promise<T>): Promise<T>
+  /** @param read what to make of the value: what it throws is a rejection */
+  race<T, R>(promise: Promise<T>, read: (value: T) => R): Promise<R>
 }
 
 /**
@@ -65,8 +66,8 @@ export function createDeadline(clock: Clock, timeoutMs: number): Deadline {
   }
 
   return {
-    race: <T>(promise: Promise<T>) =>
-      new Promise<T>((resolve, reject) => {
+    race: <T, R>(promise: Promise<T>, read: (value: T) => R) =>
+      new Promise<R>((resolve, reject) => {
         const entry: Waiting = {
           dueMs: clock.now() + timeoutMs,
           delays: 0,
@@ -77,7 +78,11 @@ export function createDeadline(clock: Clock, timeoutMs: number): Deadline {
         promise.then(
           (value) => {
             leave(entry)
-            resolve(value)
+            try {
+              resolve(read(value))
+            } catch (error) {
+              reject(error)
+            }
           },
           (error: unknown) => {
             leave(entry)

@@ -18,13 +18,14 @@ interface Waiting {
   whole: boolean
   /** The node to which it was sent on, once. */
   via: string | undefined
-  readonly resolve: (reply: Reply) => void
-  readonly reject: (error: StoreError) => void
+  readonly answer: (reply: Reply) => void
+  readonly fail: (error: StoreError) => void
 }
 
 /** Gathers the ops of one turn of the event loop and sends them together. */
 export interface Batch {
-  add(op: Op, deadlineMs: number): Promise<Reply>
+  /** @param read what to make of the reply */
+  add<R>(op: Op, deadlineMs: number, read: (reply: Reply) => R): Promise<R>
   /** A connection can be written to (again). */
   ready(): void
   close(): void
@@ -82,8 +83,8 @@ export function createBatch(
     const overdue = queue.filter(({ kept, dueMs }) => kept && dueMs <= now)
     if (overdue.length === 0) return
     queue = queue.filter(({ kept, dueMs }) => !kept || dueMs > now)
-    for (const { reject } of overdue)
-      reject(new StoreError('disconnected', 'There was no connection to Redis in time'))
+    for (const { fail } of overdue)
+      fail(new StoreError('disconnected', 'There was no connection to Redis in time'))
   }
 
   function send(connection: Connection, waiting: Group): void {
@@ -97,7 +98,7 @@ export function createBatch(
       .finally(answered)
       .then((answer) => {
         const replies = call.read(answer)
-        for (const [i, { resolve }] of waiting.entries()) resolve(replies[i] as Reply)
+        for (let i = 0; i < waiting.length; i += 1) waiting[i]?.answer(replies[i] as Reply)
       })
       .catch((error: unknown) => {
         if (!sendAgain(waiting, error)) fail(waiting, place, error)
@@ -107,7 +108,7 @@ export function createBatch(
   function fail(waiting: Group, place: number, error: unknown): void {
     const cause = asStoreError(error)
     routes().troubled(place, cause)
-    for (const { reject } of waiting) reject(cause)
+    for (const one of waiting) one.fail(cause)
   }
 
   /** Queues calls again that certainly did not run, and gives up those that nobody waits for. */
@@ -117,7 +118,7 @@ export function createBatch(
     const cause = asStoreError(error)
     const now = performance.now()
     const again = waiting.filter((one) => one.detours < MOST_DETOURS && one.dueMs > now)
-    for (const one of waiting) if (!again.includes(one)) one.reject(cause)
+    for (const one of waiting) if (!again.includes(one)) one.fail(cause)
     for (const one of again) {
       one.detours += 1
       one.kept = true
@@ -137,32 +138,39 @@ export function createBatch(
   }
 
   return {
-    async add(op, deadlineMs) {
-      if (closed) throw new StoreError('closed', 'The store is closed')
-      if (underWay.size >= MOST_UNDER_WAY)
-        throw new StoreError('overloaded', `Redis has left ${MOST_UNDER_WAY} calls unanswered`)
-      let waiting: Waiting | undefined
-      try {
-        return await new Promise<Reply>((resolve, reject) => {
-          const place = routes().placeOf(op)
-          const dueMs = performance.now() + deadlineMs
-          const fresh = { kept: false, detours: 0, whole: false, via: undefined }
-          waiting = { op, place, dueMs, ...fresh, resolve, reject }
-          underWay.add(waiting)
-          queue.push(waiting)
-          if (queue.length >= routes().most && routes().at(place, undefined) !== undefined) flush()
-          else scheduled ??= setImmediate(flush)
-        })
-      } finally {
-        if (waiting !== undefined) underWay.delete(waiting)
-      }
-    },
+    add: (op, deadlineMs, read) =>
+      new Promise((resolve, reject) => {
+        if (closed) throw new StoreError('closed', 'The store is closed')
+        if (underWay.size >= MOST_UNDER_WAY)
+          throw new StoreError('overloaded', `Redis has left ${MOST_UNDER_WAY} calls unanswered`)
+        const waiting: Waiting = {
+          op,
+          place: routes().placeOf(op),
+          dueMs: performance.now() + deadlineMs,
+          kept: false,
+          detours: 0,
+          whole: false,
+          via: undefined,
+          answer(reply) {
+            underWay.delete(waiting)
+            resolve(read(reply))
+          },
+          fail(error) {
+            underWay.delete(waiting)
+            reject(error)
+          },
+        }
+        underWay.add(waiting)
+        queue.push(waiting)
+        if (queue.length >= routes().most && routes().at(waiting.place, undefined) !== undefined) flush()
+        else scheduled ??= setImmediate(flush)
+      }),
     ready: flush,
     close() {
       closed = true
       clearImmediate(scheduled)
       queue = []
-      for (const { reject } of underWay) reject(new StoreError('closed', 'The store was closed'))
+      for (const { fail } of underWay) fail(new StoreError('closed', 'The store was closed'))
     },
   }
 }

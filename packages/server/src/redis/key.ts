@@ -4,6 +4,8 @@ import type { BucketOwner } from '../store.js'
 /** Raised when what is stored under a key changes its form, so that no release reads another's records. */
 const ENCODING = 1
 const LONGEST = 64
+/** What the encoding leaves as it is: most identities. */
+const PLAIN = /^[\w.~!*'()-]{1,64}$/
 
 export interface KeyOptions {
   readonly prefix: string
@@ -28,6 +30,7 @@ export function keyOf({ kind, value, scope }: BucketOwner, options: KeyOptions):
  * begins with `#`, so it is never taken for a digest.
  */
 export function part(text: string): string {
+  if (PLAIN.test(text)) return text
   if (text.length > LONGEST) return digest(text)
   try {
     const encoded = encodeURIComponent(text)

@@ -1,5 +1,6 @@
 import { meterOf } from '../algorithm/algorithms.js'
 import type { Reading } from '../algorithm/meter.js'
+import type { Check } from '../call.js'
 import type { Charge, Op, Reply } from '../store.js'
 import { numbersIn } from './answer.js'
 import type { KeyOptions } from './key.js'
@@ -7,8 +8,6 @@ import type { Call } from './pack.js'
 import { type Place, placesOf } from './places.js'
 import { blockKey, onceKey, type RowOf, wordsOf } from './row.js'
 import { createShapes } from './shape.js'
-
-export type Check = Extract<Op, { kind: 'consume' | 'peek' }>
 
 interface Asked {
   readonly op: Check

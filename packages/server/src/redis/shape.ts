@@ -1,5 +1,5 @@
+import type { Check } from '../call.js'
 import type { Policy } from '../policy.js'
-import type { Check } from './pack-checks.js'
 import type { Place } from './places.js'
 import { ROW, type RowOf, unitsIn } from './row.js'
 

@@ -82,7 +82,11 @@ export function createRedisStore(client: RedisClient, options: RedisStoreOptions
     remote: true,
     advances: true,
     timeoutMs,
-    run: (ops, deadlineMs) => Promise.all(ops.map((op) => batch.add(op, deadlineMs))),
+    run(ops, deadlineMs) {
+      const [first] = ops
+      if (first !== undefined && ops.length === 1) return batch.add(first, deadlineMs, (reply) => [reply])
+      return Promise.all(ops.map((op) => batch.add(op, deadlineMs, (reply) => reply)))
+    },
     observe: (listener) => {
       report = listener
     },
