@@ -1,14 +1,32 @@
+import type { BreakerState } from './failure/breaker.js'
+import type { FailureMode } from './failure/watch.js'
 import type { BucketOwner } from './store.js'
 
-/** Why a store could not be asked. */
-export type FailureReason = 'timeout' | 'disconnected' | 'overloaded' | 'closed' | 'error'
+/**
+ * Why a store could not be asked.
+ * - `timeout`: no answer within the deadline
+ * - `disconnected`: there is no connection, or it broke
+ * - `unready`: it answers that it cannot serve now (Redis: LOADING, MASTERDOWN, CLUSTERDOWN, READONLY, OOM, BUSY, NOAUTH, …)
+ * - `overloaded`: so many calls are unanswered that no more are made
+ * - `closed`: it was closed
+ * - `configuration`: it will not serve until somebody sets it up otherwise (Redis: NOPERM, CROSSSLOT, an unknown command, …)
+ * - `error`: anything else
+ */
+export type FailureReason =
+  | 'timeout'
+  | 'disconnected'
+  | 'unready'
+  | 'overloaded'
+  | 'closed'
+  | 'configuration'
+  | 'error'
 
-/** What a limiter tells of itself, besides its decisions. */
+/** What a limiter tells of itself, besides its decisions. All are limited, so that an outage floods no log. */
 export type LimiterEvent =
   /** Decisions are being made without the store. At once when it begins, then at most once a second. */
   | {
       readonly type: 'degraded'
-      readonly mode: 'open' | 'closed'
+      readonly mode: FailureMode
       readonly reason: FailureReason
       /** Calls decided without the store since the last such event, this one included. */
       readonly calls: number
@@ -16,6 +34,25 @@ export type LimiterEvent =
     }
   /** The store answers again. */
   | { readonly type: 'recovered'; readonly afterMs: number }
+  /** The store is left alone after repeated failures (`open`), but for one call now and then; or asked again (`closed`). */
+  | {
+      readonly type: 'breaker'
+      readonly state: BreakerState
+      /** When the next call may find out whether it is back. Of `open`. */
+      readonly retryInMs?: number
+      /** What it failed with last. Of `open`. */
+      readonly error?: Error
+    }
+  /** The store refuses to serve until it is set up otherwise. At most once a minute for each such fault. */
+  | {
+      readonly type: 'config-fault'
+      readonly mode: FailureMode
+      readonly problem: string
+      readonly remedy: string
+      /** Calls decided without the store for this fault since the last such event, this one included. */
+      readonly calls: number
+      readonly error: Error
+    }
   /** A stored state could not be read and was begun afresh. */
   | { readonly type: 'healed'; readonly policy: string; readonly owner: BucketOwner }
   /** A full memory store forgot a bucket. */

@@ -4,7 +4,8 @@ import type { Decision } from './decision.js'
 import { callerOf, createDenyCache } from './deny-cache.js'
 import { createEffects } from './effects.js'
 import { emitTo } from './events.js'
-import { createAsk } from './failure/ask.js'
+import { createAsk, DEFAULT_TIMEOUT_MS } from './failure/ask.js'
+import { createBreaker } from './failure/breaker.js'
 import { asStoreError, StoreError } from './failure/store-error.js'
 import { createWatch } from './failure/watch.js'
 import { decisionOf } from './judge.js'
@@ -75,7 +76,7 @@ export interface Limiter<
   close(): Promise<void>
 }
 
-/** Seconds after which a call refused because the store is gone may try again. */
+/** Seconds after which a call refused because the store is gone may try again, unless the breaker asks later. */
 const UNAVAILABLE_SECONDS = 5
 const LONGEST_BLOCK_SECONDS = 366 * 86_400
 const NO_OPTIONS: ConsumeOptions = Object.freeze({})
@@ -99,7 +100,10 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
   const kinds = kindsOf(rules.all)
   const emit = emitTo(settings.onEvent)
   const watch = createWatch(clock, emit)
-  const ask = createAsk(store, clock)
+  const breaker = createBreaker(clock, store.timeoutMs ?? DEFAULT_TIMEOUT_MS, (state, retryInMs, error) =>
+    emit({ type: 'breaker', state, ...(error && { retryInMs, error }) }),
+  )
+  const ask = createAsk(store, clock, breaker)
   const denials =
     settings.denyCache && store.remote === true
       ? createDenyCache<string>(settings.denyCacheMaxSeconds)
@@ -110,11 +114,13 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
       return ask.store(op)
     },
     rules.all,
-    (error) => watch.failed(asStoreError(error), onStoreFailure),
+    (error) => tellFailed(error, onStoreFailure),
   )
   const scopeKeys = createScopeKeys()
   store.observe?.((event) => {
     if (event.type === 'evicted') emit(event)
+    // The next call finds out, without waiting for the end of a pause.
+    if (event.type === 'connected') breaker.hurry()
   })
   let closing: Promise<void> | undefined
 
@@ -122,11 +128,16 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
     if (closing !== undefined) throw new TypeError('This limiter is closed: make no calls after close()')
   }
 
+  /** An end that was asked for is no failure. */
+  function tellFailed(error: unknown, mode: OnStoreFailure): void {
+    if (closing === undefined) watch.failed(asStoreError(error), mode)
+  }
+
   function withoutStore(error: unknown, mode: OnStoreFailure): Decision {
-    watch.failed(asStoreError(error), mode)
-    return mode === 'open'
-      ? { outcome: 'unchecked', allowed: true, limits: [], source: 'none' }
-      : { outcome: 'unavailable', allowed: false, retryAfterSeconds: UNAVAILABLE_SECONDS, source: 'none' }
+    tellFailed(error, mode)
+    if (mode === 'open') return { outcome: 'unchecked', allowed: true, limits: [], source: 'none' }
+    const retryAfterSeconds = Math.max(UNAVAILABLE_SECONDS, breaker.waitMs() / 1000)
+    return { outcome: 'unavailable', allowed: false, retryAfterSeconds, source: 'none' }
   }
 
   async function decide(
@@ -204,7 +215,7 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
     if (!blocks) throw new TypeError('This limiter was made without blocks: give createLimiter blocks: true')
     const owners = namedValues(partition, kinds).map(([kind, value]) => ({ kind, value }))
     try {
-      const { admitted } = await ask.store({ kind: 'block', blocks: owners, ms })
+      const { admitted } = await ask.anyway({ kind: 'block', blocks: owners, ms })
       denials?.clear()
       return admitted
     } catch (error) {
@@ -223,7 +234,7 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
       const policies = call.plan === undefined ? rules.all : rules.policiesOf(call.plan).policies
       const charges = chargesOf(partition, call, policies, kinds)
       try {
-        await ask.store({ kind: 'reset', charges })
+        await ask.anyway({ kind: 'reset', charges })
         denials?.clear()
       } catch (error) {
         throw asStoreError(error)

@@ -127,6 +127,11 @@ export interface Store {
    * within `deadlineMs` must not be begun any more. Rejects when the store cannot say.
    */
   run(ops: readonly Op[], deadlineMs: number): readonly Reply[] | Promise<readonly Reply[]>
+  /**
+   * Takes back an op that was given to `run` and has taken too long.
+   * @returns why it has not been begun, and then it never is; undefined when it may have been carried out
+   */
+  withdraw?(op: Op): Error | undefined
   /** Told by the limiter where to report what nobody waits for. */
   observe?(report: (event: StoreEvent) => void): void
   check?(): Promise<readonly Finding[]>

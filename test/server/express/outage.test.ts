@@ -77,7 +77,10 @@ describe.each(majors)('a service on %s', (_, express) => {
         strike(server)
         for (let request = 0; request < 3; request += 1) expectAnswer(await ask())
         // The answer was given by our own deadline, or because the connection was seen to be gone; never by patience.
-        expect(events).toMatchObject([{ type: 'degraded', mode, calls: 1 }])
+        expect(events).toMatchObject([
+          { type: 'degraded', mode, calls: 1 },
+          { type: 'breaker', state: 'open' },
+        ])
         server.signal('SIGCONT')
         if (_how === 'killed') await server.restart()
         await until('it limits again', limits)

@@ -1,30 +1,75 @@
 import type { Clock } from '@ratepact/contract'
 import { show } from '../expect.js'
 import type { Op, Reply, Store } from '../store.js'
+import type { Breaker } from './breaker.js'
 import { createDeadline } from './deadline.js'
-import { StoreError } from './store-error.js'
+import { asStoreError, neverRun, StoreError } from './store-error.js'
 
-const DEFAULT_TIMEOUT_MS = 1000
+export const DEFAULT_TIMEOUT_MS = 1000
 
 /** Asks a store, and whoever else a decision waits for, for no longer than the store's own time limit. */
 export interface Ask {
-  /** At once where the store answers so. @throws or rejects with whatever the store fails with, or a StoreError */
+  /**
+   * At once where the store answers so.
+   * @throws or rejects with a StoreError when the store cannot be asked, or is left alone because it could not be
+   */
   store(op: Op): Reply | Promise<Reply>
+  /** The same, whatever the breaker says: what somebody asks for by hand is always tried. */
+  anyway(op: Op): Reply | Promise<Reply>
   /** @throws StoreError of reason `timeout` when it takes longer */
   inTime<T>(promise: Promise<T>): Promise<T>
 }
 
-export function createAsk(store: Store, clock: Clock): Ask {
+export function createAsk(store: Store, clock: Clock, breaker: Breaker): Ask {
   const timeoutMs = store.timeoutMs ?? DEFAULT_TIMEOUT_MS
   const deadline = createDeadline(clock, timeoutMs)
+
+  /** @param nth what the breaker knows the call by; 0 if it does not */
+  function ask(op: Op, nth: number): Reply | Promise<Reply> {
+    const read = (replies: readonly Reply[]) => {
+      const reply = replyIn(replies, op, store)
+      if (nth > 0) breaker.succeeded()
+      return reply
+    }
+    let answer: ReturnType<Store['run']>
+    try {
+      answer = store.run([op], timeoutMs)
+      if (isList(answer)) return read(answer)
+    } catch (error) {
+      // Whoever fails at once keeps nobody waiting.
+      if (nth > 0) breaker.succeeded()
+      throw asStoreError(error)
+    }
+    return deadline.race(Promise.resolve(answer), read, (error) => {
+      const failure = known(error, op)
+      if (nth === 0) return failure
+      // Neither does who answers that it is set up wrongly.
+      if (failure.reason === 'configuration' && !isLate(error)) breaker.succeeded()
+      else breaker.failed(nth, failure)
+      return failure
+    })
+  }
+
+  /** What is known of a failure: of an op that has not been begun, why not. It never is. */
+  function known(error: unknown, op: Op): StoreError {
+    const why = isLate(error) ? store.withdraw?.(op) : undefined
+    return why === undefined ? asStoreError(error) : neverRun(asStoreError(why))
+  }
+
   return {
     inTime: (promise) => deadline.race(promise, (value) => value),
+    anyway: (op) => ask(op, 0),
     store(op) {
-      const answer = store.run([op], timeoutMs)
-      const read = (replies: readonly Reply[]) => replyIn(replies, op, store)
-      return isList(answer) ? read(answer) : deadline.race(Promise.resolve(answer), read)
+      const nth = breaker.enter()
+      // What it failed with last stands for what it would fail with now.
+      if (typeof nth !== 'number') throw neverRun(nth)
+      return ask(op, nth)
     },
   }
+}
+
+function isLate(error: unknown): boolean {
+  return error instanceof StoreError && error.reason === 'timeout'
 }
 
 function isList<T>(answer: readonly T[] | Promise<readonly T[]>): answer is readonly T[] {

@@ -15,8 +15,11 @@ const MOST_DELAYS = 10
 
 /** Bounds promises by one duration. All of them share one timer, and none is left when nobody waits. */
 export interface Deadline {
-  /** @param read what to make of the value: what it throws is a rejection */
-  race<T, R>(promise: Promise<T>, read: (value: T) => R): Promise<R>
+  /**
+   * @param read what to make of the value: what it throws is a rejection
+   * @param blame what to reject with for what went wrong
+   */
+  race<T, R>(promise: Promise<T>, read: (value: T) => R, blame?: (error: unknown) => unknown): Promise<R>
 }
 
 /**
@@ -59,36 +62,44 @@ export function createDeadline(clock: Clock, timeoutMs: number): Deadline {
     }, 0)
   }
 
-  function leave(entry: Waiting): void {
-    if (!waiting.delete(entry) || waiting.size > 0 || timer === undefined) return
+  /** Whether it was still waited for. */
+  function leave(entry: Waiting): boolean {
+    if (!waiting.delete(entry)) return false
+    if (waiting.size > 0 || timer === undefined) return true
     clock.clearTimeout(timer)
     timer = undefined
+    return true
   }
 
   return {
-    race: <T, R>(promise: Promise<T>, read: (value: T) => R) =>
+    race: <T, R>(promise: Promise<T>, read: (value: T) => R, blame = same) =>
       new Promise<R>((resolve, reject) => {
         const entry: Waiting = {
           dueMs: clock.now() + timeoutMs,
           delays: 0,
-          expire: () => reject(new StoreError('timeout', `The store did not answer within ${timeoutMs} ms`)),
+          expire: () =>
+            reject(blame(new StoreError('timeout', `The store did not answer within ${timeoutMs} ms`))),
         }
         waiting.add(entry)
         if (timer === undefined) arm()
         promise.then(
           (value) => {
-            leave(entry)
+            if (!leave(entry)) return
             try {
               resolve(read(value))
             } catch (error) {
-              reject(error)
+              reject(blame(error))
             }
           },
           (error: unknown) => {
-            leave(entry)
-            reject(error)
+            // What has expired already has been told.
+            if (leave(entry)) reject(blame(error))
           },
         )
       }),
   }
+}
+
+function same(error: unknown): unknown {
+  return error
 }

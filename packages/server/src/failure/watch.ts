@@ -1,25 +1,47 @@
 import type { Clock } from '@ratepact/contract'
 import type { LimiterEvent } from '../events.js'
+import { createRation } from './ration.js'
 import type { StoreError } from './store-error.js'
 
-const EVERY_MS = 1000
+/** How calls are decided without the store. */
+export type FailureMode = 'open' | 'closed' | 'local'
 
 /** Tells when decisions begin to be made without the store, how many, and when it answers again. */
 export interface Watch {
-  failed(error: StoreError, mode: 'open' | 'closed'): void
+  failed(error: StoreError, mode: FailureMode): void
   answered(): void
 }
 
-/** Events are limited to one a second, so that an outage does not flood a log. */
+const EVERY_MS = 1000
+/** A store that comes and goes: so many turns are told at once, further ones one a second. */
+const TURNS_AT_ONCE = 5
+const CONFIG_FAULT_EVERY_MS = 60_000
+/** There are few words by which Redis tells its faults; a store that makes up new ones fills no memory. */
+const MOST_CODES = 32
+
+/** Events are limited to one a second, faults of configuration to one a minute, so that an outage floods no log. */
 export function createWatch(clock: Clock, emit: (event: LimiterEvent) => void): Watch {
+  const turn = createRation(clock, EVERY_MS, TURNS_AT_ONCE)
+  const faults = new Map<string, () => number>()
   let sinceMs: number | undefined
   let toldMs = 0
   let calls = 0
+
+  function misconfigured(error: StoreError, mode: FailureMode): void {
+    const code = error.code ?? ''
+    const ration = faults.get(code) ?? createRation(clock, CONFIG_FAULT_EVERY_MS)
+    if (faults.size < MOST_CODES) faults.set(code, ration)
+    const told = ration()
+    const remedy = error.remedy ?? 'See what check() of the limiter finds.'
+    if (told > 0) emit({ type: 'config-fault', mode, problem: error.message, remedy, calls: told, error })
+  }
+
   return {
     failed(error, mode) {
+      if (error.reason === 'configuration') return misconfigured(error, mode)
       const now = clock.now()
       calls += 1
-      if (sinceMs !== undefined && now - toldMs < EVERY_MS) return
+      if (sinceMs === undefined ? turn() === 0 : now - toldMs < EVERY_MS) return
       sinceMs ??= now
       toldMs = now
       emit({ type: 'degraded', mode, reason: error.reason, calls, error })

@@ -1,6 +1,7 @@
-import { asStoreError, StoreError } from '../failure/store-error.js'
+import { neverRun, StoreError } from '../failure/store-error.js'
 import type { Op, Reply } from '../store.js'
 import type { Connection } from './connection.js'
+import { faultOf } from './fault.js'
 import type { KeyOptions } from './key.js'
 import { createPack, type ScriptName, scriptFor } from './pack.js'
 import { MOST_PER_CALL, type Routes } from './routes.js'
@@ -26,6 +27,8 @@ interface Waiting {
 export interface Batch {
   /** @param read what to make of the reply */
   add<R>(op: Op, deadlineMs: number, read: (reply: Reply) => R): Promise<R>
+  /** Takes back an op that nobody waits for any more. @returns why it is still here and is never sent, if so */
+  withdraw(op: Op): StoreError | undefined
   /** A connection can be written to (again). */
   ready(): void
   close(): void
@@ -37,6 +40,7 @@ const MOST_UNDER_WAY = 10_000
 const MOST_DETOURS = 2
 /** How long a call waits whose keys are being moved to another node. */
 const LATER_MS = 5
+const UNSENT = { mayHaveRun: false }
 
 export function createBatch(
   routes: () => Routes,
@@ -83,8 +87,14 @@ export function createBatch(
     const overdue = queue.filter(({ kept, dueMs }) => kept && dueMs <= now)
     if (overdue.length === 0) return
     queue = queue.filter(({ kept, dueMs }) => !kept || dueMs > now)
-    for (const { fail } of overdue)
-      fail(new StoreError('disconnected', 'There was no connection to Redis in time'))
+    for (const { place, fail } of overdue) fail(notConnected(place))
+  }
+
+  function notConnected(place: number): StoreError {
+    const cause = routes().trouble(place)
+    if (cause === undefined)
+      return new StoreError('disconnected', 'There was no connection to Redis in time', UNSENT)
+    return neverRun(faultOf(cause))
   }
 
   function send(connection: Connection, waiting: Group): void {
@@ -106,7 +116,7 @@ export function createBatch(
   }
 
   function fail(waiting: Group, place: number, error: unknown): void {
-    const cause = asStoreError(error)
+    const cause = faultOf(error)
     routes().troubled(place, cause)
     for (const one of waiting) one.fail(cause)
   }
@@ -115,7 +125,7 @@ export function createBatch(
   function sendAgain(waiting: Group, error: unknown): boolean {
     const detour = routes().detour(error)
     if (detour === undefined || closed) return false
-    const cause = asStoreError(error)
+    const cause = faultOf(error)
     const now = performance.now()
     const again = waiting.filter((one) => one.detours < MOST_DETOURS && one.dueMs > now)
     for (const one of waiting) if (!again.includes(one)) one.fail(cause)
@@ -140,9 +150,9 @@ export function createBatch(
   return {
     add: (op, deadlineMs, read) =>
       new Promise((resolve, reject) => {
-        if (closed) throw new StoreError('closed', 'The store is closed')
+        if (closed) throw new StoreError('closed', 'The store is closed', UNSENT)
         if (underWay.size >= MOST_UNDER_WAY)
-          throw new StoreError('overloaded', `Redis has left ${MOST_UNDER_WAY} calls unanswered`)
+          throw new StoreError('overloaded', `Redis has left ${MOST_UNDER_WAY} calls unanswered`, UNSENT)
         const waiting: Waiting = {
           op,
           place: routes().placeOf(op),
@@ -165,6 +175,15 @@ export function createBatch(
         if (queue.length >= routes().most && routes().at(waiting.place, undefined) !== undefined) flush()
         else scheduled ??= setImmediate(flush)
       }),
+    withdraw(op) {
+      // All wait equally long, so what took too long stands first.
+      const at = queue.findIndex((waiting) => waiting.op === op)
+      const [waiting] = at < 0 ? [] : queue.splice(at, 1)
+      if (waiting === undefined) return undefined
+      const why = notConnected(waiting.place)
+      waiting.fail(why)
+      return why
+    },
     ready: flush,
     close() {
       closed = true

@@ -7,6 +7,8 @@ export interface Connection {
   ready(): boolean
   /** Notes that a call is on its way; what it returns is to be called with its answer, whatever that is. */
   sent(): () => unknown
+  /** What the last attempt to connect failed with, while there is no connection. */
+  trouble(): Error | undefined
   /** Gives the connection up for a new one, where it is ours. */
   replace(): void
   close(): void
@@ -32,6 +34,7 @@ export function openOwn(openLink: OpenLink, events: ConnectionEvents): Connectio
   let closed = false
   let failures = 0
   let up = false
+  let trouble: Error | undefined
   let retry: NodeJS.Timeout | undefined
   let patience: NodeJS.Timeout | undefined
   const unanswered = createUnanswered()
@@ -40,6 +43,7 @@ export function openOwn(openLink: OpenLink, events: ConnectionEvents): Connectio
     ready() {
       failures = 0
       up = true
+      trouble = undefined
       clearTimeout(patience)
       events.ready()
     },
@@ -47,6 +51,7 @@ export function openOwn(openLink: OpenLink, events: ConnectionEvents): Connectio
       clearTimeout(patience)
       unanswered.clear()
       const wasUp = up
+      trouble = error
       up = false
       if (closed) return
       if (wasUp) events.lost(error)
@@ -81,6 +86,7 @@ export function openOwn(openLink: OpenLink, events: ConnectionEvents): Connectio
       return false
     },
     sent: unanswered.add,
+    trouble: () => trouble,
     replace,
     close() {
       closed = true
@@ -97,6 +103,7 @@ export function openShared(link: SharedLink): Connection {
     link,
     ready: () => link.ready(),
     sent: () => () => {},
+    trouble: () => undefined,
     replace: () => {},
     close: () => link.leave(),
   }

@@ -13,8 +13,11 @@ export interface RoutesEvents {
 
 /** The routes that a client of the user's gives: through connections of our own, or through the client itself. */
 export function openRoutes(known: KnownClient, connection: 'own' | 'shared', events: RoutesEvents): Routes {
-  if (connection === 'shared') {
-    const ready = () => events.ready()
+  const ready = () => {
+    events.report({ type: 'connected' })
+    events.ready()
+  }
+  if (connection === 'shared')
     return oneServer(
       openShared(
         known.is === 'ioredis' || known.is === 'ioredis cluster'
@@ -22,14 +25,10 @@ export function openRoutes(known: KnownClient, connection: 'own' | 'shared', eve
           : sharedNodeRedis(known.client, ready),
       ),
     )
-  }
   const openLink = known.is === 'ioredis' ? ownIoredis(known.client) : ownNodeRedis(known.client as never)
   return oneServer(
     openOwn(openLink, {
-      ready() {
-        events.report({ type: 'connected' })
-        events.ready()
-      },
+      ready,
       lost: (error) => events.report({ type: 'disconnected', ...(error && { error }) }),
     }),
   )

@@ -1,3 +1,4 @@
+import type { StoreError } from '../failure/store-error.js'
 import type { Op } from '../store.js'
 import type { Connection } from './connection.js'
 import { type Detour, detourOf } from './detour.js'
@@ -15,15 +16,17 @@ export interface Routes {
   at(place: number, via: string | undefined): Connection | undefined
   /** What to do about a call that was refused so that it certainly did not run; undefined of any other error. */
   detour(error: unknown): Detour | undefined
+  /** Why a place cannot be reached, as far as that is known. */
+  trouble(place: number): Error | undefined
   /** A place answers that it cannot serve, and may be served elsewhere by now. */
-  troubled(place: number, error: Error): void
+  troubled(place: number, error: StoreError): void
   close(): void
 }
 
 /** More in one script call gain little, and block Redis for longer. */
 export const MOST_PER_CALL = 32
 /** Answers of a server that will go on giving them, while another may be at the address by now. */
-const OF_NO_USE = /\b(READONLY|MASTERDOWN|NOAUTH)\b/
+const OF_NO_USE: readonly unknown[] = ['READONLY', 'MASTERDOWN', 'NOAUTH']
 
 /** The routes to one server, or through a client that finds its own. */
 export function oneServer(connection: Connection): Routes {
@@ -35,8 +38,9 @@ export function oneServer(connection: Connection): Routes {
       const detour = detourOf(error)
       return detour?.to === 'same' ? detour : undefined
     },
-    troubled(_, error) {
-      if (OF_NO_USE.test(error.message)) connection.replace()
+    trouble: () => connection.trouble(),
+    troubled(_, { code }) {
+      if (OF_NO_USE.includes(code)) connection.replace()
     },
     close: () => connection.close(),
   }

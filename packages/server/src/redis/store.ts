@@ -58,7 +58,7 @@ export function createRedisStore(client: RedisClient, options: RedisStoreOptions
   expectOneOf('connection', kind, ['own', 'shared'])
   expectOneOf('hashPartitions', hashPartitions, [true, false])
 
-  let report: (event: StoreEvent) => void = () => {}
+  const listeners = new Set<(event: StoreEvent) => void>()
   const script = (name: ScriptName) => createScript(scripts[name], scripts.extra)
   const batch = createBatch(
     () => routes,
@@ -74,7 +74,9 @@ export function createRedisStore(client: RedisClient, options: RedisStoreOptions
   )
   const routes: Routes = openRoutes(known, kind, {
     ready: () => batch.ready(),
-    report: (event) => report(event),
+    report: (event) => {
+      for (const report of listeners) report(event)
+    },
   })
 
   return {
@@ -87,8 +89,9 @@ export function createRedisStore(client: RedisClient, options: RedisStoreOptions
       if (first !== undefined && ops.length === 1) return batch.add(first, deadlineMs, (reply) => [reply])
       return Promise.all(ops.map((op) => batch.add(op, deadlineMs, (reply) => reply)))
     },
+    withdraw: batch.withdraw,
     observe: (listener) => {
-      report = listener
+      listeners.add(listener)
     },
     async close() {
       batch.close()
