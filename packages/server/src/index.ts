@@ -27,7 +27,10 @@ export type {
   Unchecked,
 } from './decision.js'
 export type { FailureReason, LimiterEvent } from './events.js'
+export type { BreakerState } from './failure/breaker.js'
+export type { StoreErrorOptions } from './failure/store-error.js'
 export { StoreError } from './failure/store-error.js'
+export type { FailureMode } from './failure/watch.js'
 export type { Addressed } from './http/address.js'
 export { clientAddress } from './http/address.js'
 export type { Limiter } from './limiter.js'

@@ -71,6 +71,16 @@ describe('a process that stands still is no failure of Redis', () => {
     expect((await call).outcome).toBe('admitted')
   })
 
+  it('when it does so for so long that Redis seems to have fallen silent', async () => {
+    const limiter = open()
+    await answers(limiter)
+    const call = limiter.consume('a')
+    await new Promise((resolve) => setImmediate(resolve))
+    block(2100)
+    expect((await limiter.consume('a')).outcome).toBe('admitted')
+    expect((await call).outcome).toBe('admitted')
+  })
+
   it('when it does so in slices between many calls', async () => {
     const limiter = open({ timeoutMs: 50 })
     await answers(limiter)

@@ -1,0 +1,46 @@
+import { memoryStore, type Op, type Store, StoreError, type StoreEvent } from '@ratepact/server'
+import type { TestClock } from '@ratepact/testing'
+
+/** A store of a user's own, far away and not always there, on a clock that tests move. */
+export interface FarStore extends Store {
+  /** Ops that came to it. */
+  readonly asked: readonly Op[]
+  /** How it fares from now on: it answers, never does, or fails with this. */
+  fare(fate: 'up' | 'silent' | Error): void
+  tell(event: StoreEvent): void
+}
+
+const START_MS = 1_700_000_000_000
+
+export function farStore(clock: TestClock, timeoutMs = 50): FarStore {
+  const inner = memoryStore({ clock: { now: () => START_MS + clock.now() } })
+  const asked: Op[] = []
+  const listeners: ((event: StoreEvent) => void)[] = []
+  let fate: 'up' | 'silent' | Error = 'up'
+  return {
+    name: 'far',
+    remote: true,
+    timeoutMs,
+    asked,
+    fare: (next) => {
+      fate = next
+    },
+    tell: (event) => {
+      for (const listener of listeners) listener(event)
+    },
+    observe: (listener) => {
+      listeners.push(listener)
+    },
+    async run(ops, deadlineMs) {
+      asked.push(...ops)
+      if (fate === 'silent') return new Promise(() => {})
+      if (fate !== 'up') throw fate
+      return inner.run(ops, deadlineMs)
+    },
+    close: () => inner.close(),
+  }
+}
+
+/** A failure that proves that nothing was carried out. */
+export const refused = (): StoreError =>
+  new StoreError('disconnected', 'connect ECONNREFUSED', { code: 'ECONNREFUSED', mayHaveRun: false })
