@@ -17,7 +17,8 @@ for i = 1, #KEYS do
   elseif ARGV[1] == '0' then
     redis.call('DEL', KEYS[i])
   else
-    redis.call('SET', KEYS[i], string.format('%.0f', now + ARGV[1]), 'PX', math.ceil(ARGV[1] / 1000))
+    local block = string.format('%.0f %s', now + ARGV[1], ARGV[1])
+    redis.call('SET', KEYS[i], block, 'PX', math.ceil(ARGV[1] / 1000))
   end
 end
 return reply

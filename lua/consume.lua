@@ -203,10 +203,23 @@ local function longest_block(key, count)
   return longest
 end
 
--- How often the admission of an id has been repeated, or nil where none is remembered.
-local function repeats_of(key)
+-- How often the admission of an id has been repeated, or nil where none is remembered; for how many microseconds it
+-- still is, which is no longer than from now when the clock was set back.
+local function repeats_of(key, lasts)
   local value = try('GET', key)
-  return type(value) == 'string' and tonumber(value) or nil
+  local ends, repeats = nil, nil
+  if type(value) == 'string' then
+    ends, repeats = value:match('^(%d+) (%d)$')
+  end
+  if not ends or ends - now <= 0 then
+    return nil, 0
+  end
+  return repeats + 0, math.min(ends - now, lasts)
+end
+
+-- Remembers an admission, and how often it has been repeated.
+local function remember(key, lasts, repeats)
+  call('SET', key, string.format('%.0f %d', now + lasts, repeats), 'PX', ceil(lasts / 1000))
 end
 
 -- One check of a shape, whose first key is the one after `key`.
@@ -222,11 +235,14 @@ local function check(shape, key, lease)
   if shape.remembered > 0 then
     key = key + 1
     id = KEYS[key]
-    local repeats = wanted and repeats_of(id)
+    local repeats, left = nil, 0
+    if wanted then
+      repeats, left = repeats_of(id, shape.remembered)
+    end
     repeated = repeats and repeats < REPEATS
     tell(repeated and 1 or 0)
     if repeated then
-      call('SET', id, repeats + 1, 'KEEPTTL')
+      remember(id, left, repeats + 1)
     end
   end
   for i = 1, #shape do
@@ -242,7 +258,7 @@ local function check(shape, key, lease)
     nth = write_at(KEYS[key + i], found[i], shape[i], nth, takes, lease)
   end
   if id and takes then
-    call('SET', id, 0, 'PX', shape.remembered)
+    remember(id, shape.remembered, 0)
   end
 end
 
@@ -252,7 +268,7 @@ local policies = {}
 -- The shape told from argument `arg` on: per key, what is asked of its policies. Returns the next argument too.
 local function shape_at(arg)
   local shape = { wanted = ARGV[arg] == '1', named = ARGV[arg + 1] == '1' }
-  shape.blocks, shape.remembered = ARGV[arg + 2] + 0, ARGV[arg + 3] + 0
+  shape.blocks, shape.remembered = ARGV[arg + 2] + 0, ARGV[arg + 3] * 1000
   local keys = ARGV[arg + 4] + 0
   arg = arg + 5
   for i = 1, keys do

@@ -16,8 +16,8 @@ for i = 1, #KEYS do
   local found = 0
   for place = 1, ARGV[from + 3] do
     local name = lease .. ':' .. place
-    local ends = redis.call('ZSCORE', KEYS[i], name)
-    if ends and ends + 0 > now then
+    local ends = lease_ends(KEYS[i], name)
+    if ends and ends > now then
       found = 1
       if verb == 'release' then
         redis.call('ZREM', KEYS[i], name)

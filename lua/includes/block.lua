@@ -1,5 +1,8 @@
--- Blocks, each under a key of its own: the instant in microseconds at which it ends, or 'forever'. A block that has
--- ended is none, whether or not its key is still there; what cannot be read is none.
+-- Blocks, each under a key of its own: the instant in microseconds at which it ends and how long it was to last, or
+-- 'forever'. A block that has ended is none, nor is what cannot be read; neither is kept. When the clock was set back a
+-- block does not last longer than it was to.
+
+local LONGEST_BLOCK = 366 * 86400 * 1000000
 
 -- Microseconds that a block still lasts: 0 = it is none, -1 = for ever.
 local function block_left(key, now)
@@ -7,15 +10,18 @@ local function block_left(key, now)
   if not value then
     return 0
   end
-  if type(value) == 'table' then
-    if not value.err:find('WRONGTYPE', 1, true) then
-      redis.call('GET', key)
-    end
-    return 0
+  if type(value) == 'table' and not value.err:find('WRONGTYPE', 1, true) then
+    redis.call('GET', key)
   end
   if value == 'forever' then
     return -1
   end
-  local ends = tonumber(value)
-  return ends and ends > now and ends - now or 0
+  if type(value) == 'string' then
+    local ends, length = value:match('^(%d+) (%d+)$')
+    if ends and ends - now > 0 and length + 0 <= LONGEST_BLOCK then
+      return math.min(ends - now, length)
+    end
+  end
+  redis.call('DEL', key)
+  return 0
 end

@@ -6,6 +6,18 @@ local function instant(us)
   return string.format('%.0f', us)
 end
 
+-- The instant at which a lease ends, or nil where there is none, or something else stands under the key.
+local function lease_ends(key, name)
+  local ends = redis.pcall('ZSCORE', key, name)
+  if type(ends) == 'table' then
+    if not ends.err:find('WRONGTYPE', 1, true) then
+      redis.call('ZSCORE', key, name)
+    end
+    return nil
+  end
+  return ends and ends + 0 or nil
+end
+
 -- Places taken; whether something else stood under the key (which is then gone). A lease that would last longer than
 -- a lease (the clock was set back) is cut.
 local function leases_taken(key, now, policy)

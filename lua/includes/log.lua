@@ -4,6 +4,8 @@
 local CALL = '>I7I7I7'
 local CALL_SIZE = 21
 local DAMAGED = 'no call of a log'
+-- More units than can be counted exactly; no log comes to them.
+local MOST_UNITS = 2 ^ 52
 
 local function log_call(key, index)
   local call = redis.call('LINDEX', key, index)
@@ -38,6 +40,14 @@ local function log_first(key, from, length, test)
   return low
 end
 
+-- Units between two counts of all units before a call.
+local function units_between(from, to)
+  if to < from or to > MOST_UNITS then
+    error(DAMAGED)
+  end
+  return to - from
+end
+
 -- Calls from the future (the clock was set back) count as one made now.
 local function log_settle(key, now, policy)
   local length = log_length(key)
@@ -49,12 +59,13 @@ local function log_settle(key, now, policy)
   end)
   local _, _, base = log_call(key, index)
   local _, last, before = log_call(key, -1)
+  local units = units_between(base, before + last)
   if index == 0 then
     redis.call('DEL', key)
   else
     redis.call('LTRIM', key, 0, index - 1)
   end
-  redis.call('RPUSH', key, pack(CALL, now, before + last - base, base))
+  redis.call('RPUSH', key, pack(CALL, now, units, base))
   redis.call('PEXPIRE', key, ceil(policy.length / 1000))
 end
 
@@ -72,7 +83,7 @@ local function log_used(key, now, cost, policy)
   end
   local made, _, base = log_call(key, first)
   local _, last, before = log_call(key, -1)
-  local used = before + last - base
+  local used = units_between(base, before + last)
   local function back_at(units)
     local index = log_first(key, first, length - 1, function(_, own, prior)
       return prior + own - base >= units

@@ -12,12 +12,14 @@ const REPEATS = 3
 
 /** A bounded list: beyond it the oldest is forgotten. */
 export function createAdmissions(most: number): Admissions {
-  const known = new Map<string, { readonly untilUs: number; repeats: number }>()
+  const known = new Map<string, { untilUs: number; repeats: number }>()
   return {
     repeat(once, nowUs) {
       const admission = known.get(keyOf(once))
       if (admission === undefined || admission.untilUs <= nowUs || admission.repeats >= REPEATS) return false
       admission.repeats += 1
+      // When the clock was set back, it is remembered for no longer than from now.
+      admission.untilUs = Math.min(admission.untilUs, nowUs + once.ms * 1000)
       return true
     },
     remember(once, nowUs) {

@@ -8,33 +8,45 @@ export interface Blocks {
   longest(owners: readonly BucketOwner[], nowUs: number): number
 }
 
+/** Infinity where it is for ever. */
+interface Block {
+  readonly endUs: number
+  readonly lengthUs: number
+}
+
 /** A bounded list: beyond it the oldest block that ends by itself is given up; those for ever are kept. */
 export function createBlocks(most: number): Blocks {
-  const ends = new Map<string, number>()
+  const blocks = new Map<string, Block>()
 
   function makeRoom(nowUs: number): void {
-    for (const [key, endUs] of ends) if (endUs <= nowUs) ends.delete(key)
-    if (ends.size < most) return
-    for (const [key, endUs] of ends)
+    for (const [key, { endUs }] of blocks) if (endUs <= nowUs) blocks.delete(key)
+    if (blocks.size < most) return
+    for (const [key, { endUs }] of blocks)
       if (endUs !== Number.POSITIVE_INFINITY) {
-        ends.delete(key)
+        blocks.delete(key)
         return
       }
     throw new RangeError(`${most} partitions are blocked for ever, and there is no room for more`)
   }
 
+  /** When the clock was set back a block does not last longer than it was to. */
+  function leftOf(owner: BucketOwner, nowUs: number): number {
+    const block = blocks.get(keyOf(owner))
+    return block === undefined ? 0 : Math.min(block.endUs - nowUs, block.lengthUs)
+  }
+
   return {
     set(owner, ms, nowUs) {
       const key = keyOf(owner)
-      const before = (ends.get(key) ?? 0) > nowUs
-      ends.delete(key)
+      const before = leftOf(owner, nowUs) > 0
+      blocks.delete(key)
       if (ms === 'none') return before
-      if (ends.size >= most) makeRoom(nowUs)
-      ends.set(key, ms === 'forever' ? Number.POSITIVE_INFINITY : nowUs + Math.round(ms * 1000))
+      if (blocks.size >= most) makeRoom(nowUs)
+      const lengthUs = ms === 'forever' ? Number.POSITIVE_INFINITY : Math.round(ms * 1000)
+      blocks.set(key, { endUs: nowUs + lengthUs, lengthUs })
       return before
     },
-    longest: (owners, nowUs) =>
-      owners.reduce((longest, owner) => Math.max(longest, (ends.get(keyOf(owner)) ?? 0) - nowUs), 0),
+    longest: (owners, nowUs) => owners.reduce((longest, owner) => Math.max(longest, leftOf(owner, nowUs)), 0),
   }
 }
 
