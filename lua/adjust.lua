@@ -68,9 +68,16 @@ local function adjusted(record, at, mark, add, most, top, policy)
     local after = within(level + add, most)
     return after ~= level and bucket_entry(now, after, policy) or nil
   elseif policy.kind == 'window' then
-    local used, ends = window_used(record, at, now, policy)
-    local after = within(used + add, most)
-    return ends == mark and after ~= used and window_entry(after, ends, policy) or nil
+    local used, ends, held = window_used(record, at, now, policy)
+    if ends == mark then
+      local after = within(used + add, most)
+      return after ~= used and window_entry(after, ends, held, policy) or nil
+    elseif ends + policy.length == mark then
+      -- A call that is held is charged to the window that comes.
+      local after = within(held + add, most)
+      return after ~= held and window_entry(used, ends, after, policy) or nil
+    end
+    return nil
   end
   local current, previous, start = counter_used(record, at, now, policy)
   if start == mark then

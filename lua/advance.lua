@@ -75,7 +75,7 @@ end
 local function advance_window(record_key, policy, ask)
   local record = read_record(record_key)
   local at = find_entry(record, policy.id)
-  local used, ends = window_used(record, at, now, policy)
+  local used, ends, held = window_used(record, at, now, policy)
   local same = ask.held > 0 and ask.ends == ends
   local lost = same and used < ask.held
   local left = same and not lost and ask.held - ask.spent or 0
@@ -83,7 +83,7 @@ local function advance_window(record_key, policy, ask)
   local after = used - (left - kept)
   local given = part_of(policy.most - after, 1, ask)
   if given + left - kept > 0 then
-    write_record(record_key, with_entry(record, at, window_entry(after + given, ends, policy)), now)
+    write_record(record_key, with_entry(record, at, window_entry(after + given, ends, held, policy)), now)
   end
   tell(given, kept, ends, after + given, lost)
 end

@@ -59,10 +59,17 @@ function look.bucket(key, record, policy, need)
 end
 
 function look.window(key, record, policy, need)
-  local used, ends, old, wrong = window_used(record, find_entry(record, policy.id), now, policy)
+  local used, ends, held, old, wrong = window_used(record, find_entry(record, policy.id), now, policy)
+  notes[asked] = held
   tell(used)
   tell(ends)
-  return used + need <= policy.most, old, wrong
+  local fits = used + need <= policy.most
+  if policy.hold > 0 then
+    local spare = window_spare(ends, held, now, policy)
+    tell(spare)
+    fits = fits or need > 0 and need <= spare
+  end
+  return fits, old, wrong
 end
 
 function look.counter(key, record, policy, need)
@@ -123,7 +130,12 @@ local function entry_with(policy, nth, taken)
   if policy.kind == 'bucket' then
     return bucket_entry(now, reply[word] + taken, policy)
   elseif policy.kind == 'window' then
-    return window_entry(reply[word] + taken, reply[word + 1], policy)
+    -- What does not fit any more is taken ahead of the next window.
+    local used, held = reply[word] + taken, notes[nth]
+    if taken > 0 and used > policy.most then
+      used, held = reply[word], held + taken
+    end
+    return window_entry(used, reply[word + 1], held, policy)
   end
   -- What is only handed on counts for no longer than it had.
   local ends = taken == 0 and notes[nth] or nil

@@ -1,30 +1,56 @@
--- Fixed windows.
+-- Fixed windows. An entry has, in place of ticks per unit, the units of calls that are held for the next window; with any
+-- it is of two windows.
 
--- Units used in the window that is now; its end; whether the entry should be written again; whether it could not be
--- believed. A window kept under another length, or before the clock was set back, hands its units on to the window
--- that is now. No debt is above twice the quota.
+-- Units used in the window that is now; its end; units held for the next; whether the entry should be written again;
+-- whether it could not be believed. A window kept under another length, or before the clock was set back, hands its
+-- units on to the window that is now. No debt is above twice the quota.
 local function window_used(record, at, now, policy)
   local length, quota = policy.length, policy.most
   local fresh = policy.by_first_call and now + length or now - now % length + length
   if not at then
-    return 0, fresh, false, false
+    return 0, fresh, 0, false, false
   end
-  local _, until_us, start, used = unpack_struct(FORMAT, record, at)
-  if until_us <= now then
-    return 0, fresh, false, false
+  local _, ends, start, used, held = unpack_struct(FORMAT, record, at)
+  if ends <= now then
+    return 0, fresh, 0, false, false
   end
-  if until_us <= start then
-    return 0, fresh, false, true
+  if ends <= start then
+    return 0, fresh, 0, false, true
+  end
+  if held > 0 then
+    local middle = start + math.floor((ends - start) / 2)
+    if middle <= now then
+      start, used, held = middle, held, 0
+    else
+      ends = middle
+    end
   end
   if used > 2 * quota then
     used = 2 * quota
   end
-  if start > now or until_us - start ~= length or until_us - now > length then
-    return used, until_us < fresh and until_us or fresh, true, false
+  if held > 2 * quota then
+    held = 2 * quota
   end
-  return used, until_us, false, false
+  if start > now or ends - start ~= length or ends - now > length then
+    return used, ends < fresh and ends or fresh, held, true, false
+  end
+  return used, ends, held, false, false
 end
 
-local function window_entry(used, ends, policy)
-  return pack(FORMAT, policy.id, ends, ends - policy.length, used, 0)
+-- Units that may still be taken by calls that are held until the next window begins: in all, those that a window grants
+-- on the average in the time for which a call may be held.
+local function window_spare(ends, held, now, policy)
+  if ends - now > policy.hold then
+    return 0
+  end
+  local most = policy.most
+  if policy.hold < policy.length then
+    most = math.floor(most * policy.hold / policy.length)
+  end
+  return most > held and most - held or 0
+end
+
+local function window_entry(used, ends, held, policy)
+  local length = policy.length
+  return pack(FORMAT, policy.id, held > 0 and ends + length or ends, ends - length, used, held)
 end

@@ -6,13 +6,16 @@ export interface Limit<Name extends string = string> {
   readonly unit: string
   /** Units this call takes from the policy. */
   readonly cost: number
-  /** Units left after the decision; never negative. */
+  /**
+   * Units left after the decision, never negative. Of a call that is held until its units are there: what will be left
+   * when it is let go, if nobody else comes meanwhile, and so is the effective window.
+   */
   readonly available: number
   /** Whole seconds within which no more than `available` units can be used; of a policy that refused, its wait. */
   readonly effectiveWindowSeconds?: number
   /** The same in milliseconds, never more than the whole seconds. */
   readonly effectiveWindowMs?: number
-  /** How long this policy asks to hold the call that it admitted. Of leaky buckets only. */
+  /** How long this policy asks to hold the call that it admitted. Of leaky buckets, and of a limiter with `hold`. */
   readonly delaySeconds?: number
   /** Tells apart the buckets of a policy that counts per scope. */
   readonly partitionKey?: Uint8Array
@@ -34,7 +37,7 @@ export interface Admitted<Name extends string = string> extends Common {
   readonly outcome: 'admitted'
   readonly allowed: true
   readonly limits: readonly Limit<Name>[]
-  /** How long a leaky bucket asks to hold the call; 0 without one. */
+  /** How long the call must be held before it may go on; 0 where neither a leaky bucket nor `hold` asks for it. */
   readonly delaySeconds: number
   /** Whether this repeats an admission made before by the same id, and nothing was charged now. */
   readonly replayed: boolean

@@ -24,9 +24,10 @@ const MOST_KEPT = 10_000
 
 /**
  * A refusal is repeated until the instant before which the passing of time alone cannot free enough, but no longer
- * than `maxSeconds`: for so long, what is given back elsewhere may go unnoticed.
+ * than `maxSeconds`: for so long, what is given back elsewhere may go unnoticed. Where calls are held the time passes
+ * sooner, by as long as a call may be.
  */
-export function createDenyCache<Name extends string>(maxSeconds: number): DenyCache<Name> {
+export function createDenyCache<Name extends string>(maxSeconds: number, holdMs = 0): DenyCache<Name> {
   const entries = new Map<string, Entry<Name>>()
   return {
     find(caller, cost, nowMs) {
@@ -43,8 +44,9 @@ export function createDenyCache<Name extends string>(maxSeconds: number): DenyCa
       if (caller === undefined || decision.outcome !== 'refused') return
       if (waitsForPlaces(charges, decision)) return
       const fitsMs = sentMs + decision.retryAfterSeconds * 1000
-      const untilMs = Math.min(fitsMs, sentMs + maxSeconds * 1000)
+      const untilMs = Math.min(fitsMs - holdMs, sentMs + maxSeconds * 1000)
       entries.delete(caller)
+      if (untilMs <= sentMs) return
       const [oldest] = entries.keys()
       if (entries.size >= MOST_KEPT && oldest !== undefined) entries.delete(oldest)
       entries.set(caller, { charges, decision, fitsMs, untilMs })

@@ -1,5 +1,6 @@
+import { meterOf } from './algorithm/algorithms.js'
 import type { Decision, Limit } from './decision.js'
-import { limitOf } from './limit.js'
+import { type Held, limitOf } from './limit.js'
 import type { Policy } from './policy.js'
 import type { Charge, Reply } from './store.js'
 
@@ -14,19 +15,21 @@ export function decisionOf<Name extends string>(
     const wait = Number.isFinite(blockedUs) ? { retryAfterSeconds: blockedUs / 1e6 } : {}
     return { outcome: 'blocked', allowed: false, ...wait, source: 'store' }
   }
+  const taken = admitted && consumed && !replayed
+  const held = admitted && !replayed ? heldBy(charges, readings, nowUs) : undefined
   const limits: Limit<Name>[] = []
   const violated: Name[] = []
   let longestWaitUs = 0
   let longestDelayUs = 0
   for (const [i, { policy, owner, cost }] of charges.entries()) {
     const key = owner.scope === undefined ? undefined : scopeKeys(owner.scope)
-    const taken = admitted && consumed && !replayed
     const { limit, waitUs, delayUs } = limitOf(
       policy as Policy<Name>,
       readings[i] ?? [],
       cost,
       taken,
       nowUs,
+      held?.[i],
       key,
     )
     limits.push(limit)
@@ -52,4 +55,18 @@ export function decisionOf<Name extends string>(
     retryAfterSeconds: longestWaitUs / 1e6,
     source: 'store',
   }
+}
+
+/** How long each policy has an admitted call held; undefined where none does. */
+function heldBy(
+  charges: readonly Charge[],
+  readings: Reply['readings'],
+  nowUs: number,
+): readonly Held[] | undefined {
+  if (charges.every(({ policy }) => policy.holdUs === undefined)) return undefined
+  const own = charges.map(({ policy, cost }, i) =>
+    policy.holdUs === undefined ? 0 : (meterOf(policy).heldUs?.(readings[i] ?? [], cost, nowUs, policy) ?? 0),
+  )
+  const longestUs = Math.max(...own)
+  return longestUs > 0 ? own.map((ownUs) => ({ ownUs, longestUs })) : undefined
 }

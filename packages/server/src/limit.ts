@@ -3,6 +3,12 @@ import type { Reading } from './algorithm/meter.js'
 import type { Limit } from './decision.js'
 import type { Policy } from './policy.js'
 
+/** For how long (µs) this policy has a call held, and for how long the one that does so the longest. */
+export interface Held {
+  readonly ownUs: number
+  readonly longestUs: number
+}
+
 /** What one policy says of a call: what is stated, how long to wait if it refuses, how long to hold if it admits. */
 export interface Said<Name extends string = string> {
   readonly limit: Limit<Name>
@@ -22,11 +28,19 @@ export function limitOf<Name extends string>(
   cost: number,
   taken: boolean,
   nowUs: number,
+  held: Held | undefined,
   partitionKey: Uint8Array | undefined,
 ): Said<Name> {
   const meter = meterOf(policy)
   const allowed = meter.fits(reading, cost, policy)
-  const { available, waitUs, windowUs, delayUs } = meter.view(reading, cost, taken, nowUs, policy)
+  const {
+    available,
+    waitUs,
+    windowUs,
+    delayUs = held?.ownUs,
+  } = meter.view(reading, cost, taken, nowUs, policy)
+  // What is stated is read when the call is let go: times count from then.
+  const goneUs = taken && held !== undefined ? held.longestUs : 0
   const limit: Draft<Limit<Name>> = {
     policy: policy.name,
     quota: policy.quota,
@@ -37,7 +51,7 @@ export function limitOf<Name extends string>(
   }
   // Made property by property: this is run for every policy of every call, and spreading costs most of it.
   if (policy.windowSeconds !== undefined) limit.windowSeconds = policy.windowSeconds
-  stateWindow(limit, policy, allowed && available > 0 ? undefined : waitUs, windowUs)
+  stateWindow(limit, policy, allowed && available > 0 ? undefined : waitUs, windowUs, goneUs)
   if (delayUs !== undefined) limit.delaySeconds = delayUs / 1e6
   if (partitionKey !== undefined) limit.partitionKey = partitionKey
   return { limit, waitUs: allowed ? 0 : waitUs, delayUs: delayUs ?? 0 }
@@ -50,12 +64,13 @@ function stateWindow(
   policy: Policy,
   waitUs: number | undefined,
   windowUs: number | undefined,
+  goneUs: number,
 ): void {
   if (windowUs === undefined || policy.windowSeconds === undefined) return
-  const us = waitUs ?? windowUs
   // Time gives a fixed window's units back at once; of all others it gives them back at the rate of the policy.
-  const atRate = policy.algorithm === 'fixed-window' || waitUs !== undefined
-  const paced = atRate ? 0 : Math.ceil((limit.available * policy.windowSeconds) / policy.quota)
+  const atOnce = policy.algorithm === 'fixed-window' || waitUs !== undefined
+  const us = atOnce ? Math.max(1, (waitUs ?? windowUs) - goneUs) : windowUs
+  const paced = atOnce ? 0 : Math.ceil((limit.available * policy.windowSeconds) / policy.quota)
   const seconds = Math.max(1, paced, isBucket(policy) && waitUs === undefined ? 0 : Math.ceil(us / 1e6))
   limit.effectiveWindowSeconds = seconds
   limit.effectiveWindowMs = Math.min(Math.ceil(us / 1000), seconds * 1000)

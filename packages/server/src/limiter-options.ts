@@ -9,6 +9,7 @@ import {
   expectOneOf,
   expectOnly,
 } from './expect.js'
+import { withHold } from './hold.js'
 import { memoryStore } from './memory/store.js'
 import { type Plans, type Rules, rulesFrom } from './plans.js'
 import type { Policy } from './policy.js'
@@ -26,6 +27,13 @@ export interface LimiterSettings {
    * @default 'open'
    */
   readonly onStoreFailure?: OnStoreFailure
+  /**
+   * Admits a call whose units come back within so many seconds and has it held until they do, instead of refusing it:
+   * for a crowd of clients that share a quota. Token buckets and fixed windows hold; at most so many units at a time as
+   * they grant in these seconds. The decision says how long (`delaySeconds`); an adapter does it. From 0.001 to 10.
+   * @default calls are not held
+   */
+  readonly hold?: number
   /** Whether partitions can be blocked; it costs the store one more look per kind and call. @default false */
   readonly blocks?: boolean
   /**
@@ -65,6 +73,7 @@ export interface Settings {
   readonly rules: Rules
   readonly store: Store
   readonly onStoreFailure: OnStoreFailure
+  readonly holdMs: number
   readonly blocks: boolean
   readonly denyCache: boolean
   readonly denyCacheMaxSeconds: number
@@ -84,8 +93,11 @@ const OPTIONS = [
     'denyCache',
     'denyCacheMaxSeconds',
   ],
-  ...['idSeconds', 'onEvent', 'clock'],
+  ...['idSeconds', 'hold', 'onEvent', 'clock'],
 ]
+
+/** As long as an adapter holds a request at most. */
+const LONGEST_HOLD_SECONDS = 10
 
 /** @throws TypeError or RangeError naming the option, the value and the rule */
 export function settingsFrom(options: LimiterOptions | PlannedLimiterOptions): Settings {
@@ -99,8 +111,12 @@ export function settingsFrom(options: LimiterOptions | PlannedLimiterOptions): S
     idSeconds = 60,
     onEvent,
   } = given
-  const { blocks = false, denyCache = true, denyCacheMaxSeconds = 1 } = given
-  const rules = rulesFrom(given.policies, given.plans, given.defaultPlan)
+  const { blocks = false, denyCache = true, denyCacheMaxSeconds = 1, hold } = given
+  if (hold !== undefined) expectSeconds('hold', hold, 0.001, LONGEST_HOLD_SECONDS)
+  const holdMs = Math.round((hold ?? 0) * 1000)
+  const rules = rulesFrom(given.policies, given.plans, given.defaultPlan, (policy) =>
+    holdMs > 0 ? withHold(policy, holdMs * 1000) : policy,
+  )
   expectStore(store)
   expectOneOf('onStoreFailure', onStoreFailure, ['open', 'closed'])
   expectOneOf('blocks', blocks, [true, false])
@@ -110,7 +126,18 @@ export function settingsFrom(options: LimiterOptions | PlannedLimiterOptions): S
   if (onEvent !== undefined) expectFunction('onEvent', onEvent)
   expectClock(clock)
   const idMs = Math.round(idSeconds * 1000)
-  return { rules, store, onStoreFailure, blocks, denyCache, denyCacheMaxSeconds, idMs, onEvent, clock }
+  return {
+    rules,
+    store,
+    onStoreFailure,
+    holdMs,
+    blocks,
+    denyCache,
+    denyCacheMaxSeconds,
+    idMs,
+    onEvent,
+    clock,
+  }
 }
 
 export function expectSeconds(option: string, value: unknown, least: number, most: number): void {

@@ -106,7 +106,7 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
   const ask = createAsk(store, clock, breaker)
   const denials =
     settings.denyCache && store.remote === true
-      ? createDenyCache<string>(settings.denyCacheMaxSeconds)
+      ? createDenyCache<string>(settings.denyCacheMaxSeconds, settings.holdMs)
       : undefined
   const effects = createEffects<string>(
     async (op) => {

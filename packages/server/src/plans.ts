@@ -21,16 +21,25 @@ export interface Chosen {
 
 const PLAN = /^[\x21-\x7e]{1,64}$/
 
-/** Checks what a limiter is given to go by. @throws TypeError naming the option, the value and the rule */
-export function rulesFrom(policies: unknown, plans: unknown, defaultPlan: unknown): Rules {
+/**
+ * Checks what a limiter is given to go by.
+ * @param applied a policy as this limiter applies it
+ * @throws TypeError naming the option, the value and the rule
+ */
+export function rulesFrom(
+  policies: unknown,
+  plans: unknown,
+  defaultPlan: unknown,
+  applied: (policy: Policy) => Policy,
+): Rules {
   if (plans === undefined) {
     expectPolicies(policies)
     if (defaultPlan !== undefined) throw new TypeError('defaultPlan is for a limiter with plans')
-    const own: Chosen = { policies: Object.freeze([...policies]) }
+    const own: Chosen = { policies: Object.freeze(policies.map(applied)) }
     return { all: own.policies, policiesOf: withoutPlans(own) }
   }
   if (policies !== undefined) throw new TypeError('Expected either policies or plans, got both')
-  const lists = listsOf(plans)
+  const lists = listsOf(plans, applied)
   if (defaultPlan !== undefined && !lists.has(defaultPlan as string))
     throw new TypeError(
       expected('defaultPlan', `one of ${[...lists.keys()].map(show).join(', ')}`, defaultPlan),
@@ -53,14 +62,14 @@ function withoutPlans(own: Chosen): (plan: string | undefined) => Chosen {
   }
 }
 
-function listsOf(plans: unknown): ReadonlyMap<string, Chosen> {
+function listsOf(plans: unknown, applied: (policy: Policy) => Policy): ReadonlyMap<string, Chosen> {
   expectObject('plans', plans)
   const lists = new Map<string, Chosen>()
   for (const [plan, policies] of Object.entries(plans)) {
     if (!PLAN.test(plan))
       throw new TypeError(expected('each name of plans', '1 to 64 printable ASCII characters', plan))
     expectPolicies(policies, `plans.${plan}`)
-    lists.set(plan, { plan, policies: Object.freeze([...policies]) })
+    lists.set(plan, { plan, policies: Object.freeze(policies.map(applied)) })
   }
   if (lists.size === 0) throw new TypeError('Expected plans to have at least one plan, got none')
   return lists

@@ -24,6 +24,8 @@ export interface PolicyCommon<Name extends string = string, Kind extends string 
   readonly refill?: Refill
   /** Units per second, where they come back steadily. */
   readonly ratePerSecond?: number
+  /** For how long (µs) a call may be held until its units are there. Only a limiter made with `hold` sets it. */
+  readonly holdUs?: number
 }
 
 /** The options that every policy builder takes. */

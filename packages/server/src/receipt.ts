@@ -1,3 +1,4 @@
+import { isHeld } from './algorithm/fixed-window-count.js'
 import type { Reading } from './algorithm/meter.js'
 import type { Change, Charge } from './store.js'
 
@@ -37,7 +38,10 @@ function markOf(
   nowUs: number,
 ): { readonly mark: number; readonly top: number } {
   const { algorithm } = policy
-  if (algorithm === 'fixed-window') return { mark: reading[1] ?? 0, top: 0 }
+  if (algorithm === 'fixed-window') {
+    const [used = 0, endUs = 0] = reading
+    return { mark: isHeld(used, cost, policy) ? endUs + policy.windowUs : endUs, top: 0 }
+  }
   if (algorithm === 'sliding-window-counter') return { mark: reading[2] ?? 0, top: 0 }
   const top = 'ticks' in policy ? (reading[0] ?? 0) + cost * policy.ticks.unit : 0
   return { mark: nowUs, top }

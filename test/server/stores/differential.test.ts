@@ -82,6 +82,18 @@ const sets = {
       concurrency({ name: 'c', limit: 2, leaseSeconds: 3 }),
     ],
   ],
+  'calls that are held': [
+    () => [
+      tokenBucket({ name: 'a', capacity: 5, refillPerSecond: 2.5 }),
+      fixedWindow({ name: 'b', quota: 8, windowSeconds: 2, perScope: true }),
+      fixedWindow({ name: 'c', quota: 9, windowSeconds: 1.5, anchor: 'first-request', by: 'account' }),
+    ],
+    () => [
+      tokenBucket({ name: 'a', capacity: 6, refillPerSecond: 1 / 3 }),
+      fixedWindow({ name: 'b', quota: 7, windowSeconds: 1.3, perScope: true }),
+      fixedWindow({ name: 'c', quota: 20, windowSeconds: 3, anchor: 'first-request', by: 'account' }),
+    ],
+  ],
   'all at once': [
     () => [
       slidingWindowLog({ name: 'a', quota: 9, windowSeconds: 3 }),
@@ -103,16 +115,29 @@ const sets = {
 
 type Choice = (typeof sets)[keyof typeof sets]
 
-async function history(bench: Bench, [zero, one]: Choice, taken: readonly Step[]): Promise<unknown[]> {
+/** For how many seconds the limiters of a set, the one with the first numbers and the one with the second, hold calls. */
+const holds: Partial<Record<string, readonly [number, number | undefined]>> = {
+  'calls that are held': [1.2, 0.4],
+  'all at once': [0.7, undefined],
+}
+
+async function history(
+  bench: Bench,
+  name: string,
+  [zero, one]: Choice,
+  taken: readonly Step[],
+): Promise<unknown[]> {
   const under: StoreUnderTest = bench.open()
-  const open = (policies: ReturnType<Choice[number]>) =>
+  const open = (policies: ReturnType<Choice[number]>, hold: number | undefined) =>
     createLimiter({
       policies: policies as readonly Policy[],
+      ...(hold === undefined ? undefined : { hold }),
       store: under.store,
       onStoreFailure: 'closed',
       denyCache: false,
     })
-  const limiters = [open(zero()), open(one())] as const
+  const [held, heldToo] = holds[name] ?? []
+  const limiters = [open(zero(), held), open(one(), heldToo)] as const
   const decisions: { decision: Decision; numbers: 0 | 1 }[] = []
   const said: unknown[] = []
   for (const { ms, verb, who, account, scope, cost, back, numbers } of taken) {
@@ -149,10 +174,10 @@ describe('memory and Redis', { timeout: 120_000 }, () => {
   beforeAll(() => redis.start())
   afterAll(() => redis.stop())
 
-  it.each(Object.entries(sets))('say the same of any history of %s', async (_, choice) => {
+  it.each(Object.entries(sets))('say the same of any history of %s', async (name, choice) => {
     await fc.assert(
       fc.asyncProperty(steps, async (taken) => {
-        expect(await history(redis, choice, taken)).toEqual(await history(memory, choice, taken))
+        expect(await history(redis, name, choice, taken)).toEqual(await history(memory, name, choice, taken))
       }),
       { numRuns: Number(process.env.HISTORIES ?? 150) },
     )

@@ -1,3 +1,4 @@
+import { heldTicks } from '../hold.js'
 import { MOST_QUOTAS } from './debt.js'
 import type { LeakyBucketPolicy } from './leaky-bucket.js'
 import type { Meter } from './meter.js'
@@ -28,7 +29,13 @@ export function levelAt(state: Count | undefined, nowUs: number, policy: BucketP
   const level = hasNumbersOf(state, policy)
     ? used - elapsed * policy.ticks.rate
     : Math.ceil(((used * (span - elapsed)) / span / state.unit) * policy.ticks.unit)
-  return Math.min(Math.max(level, 0), MOST_QUOTAS * policy.quota * policy.ticks.unit)
+  return Math.min(Math.max(level, 0), MOST_QUOTAS * roomOf(policy))
+}
+
+/** The most ticks that calls may take: the capacity, and what calls may be held for. */
+export function roomOf(policy: BucketPolicy): number {
+  const capacity = policy.quota * policy.ticks.unit
+  return policy.holdUs === undefined ? capacity : capacity + heldTicks(policy)
 }
 
 /** Whether a state should be written again: it was kept under other numbers, or the clock was set back since. */
@@ -49,8 +56,15 @@ export function bucketWith(used: number, nowUs: number, policy: BucketPolicy): C
 
 /** Units in use are ticks that flow back steadily; a leaky bucket moreover holds each call until its place is reached. */
 export const bucketMeter: Meter<BucketPolicy> = {
-  fits([level = 0], cost, { ticks, quota, queueTicks }) {
+  fits([level = 0], cost, policy) {
+    const { ticks, quota, queueTicks } = policy
+    if (policy.holdUs !== undefined) return level + cost * ticks.unit <= roomOf(policy)
     return level + cost * ticks.unit <= quota * ticks.unit && (cost === 0 || level <= queueTicks)
+  },
+
+  heldUs([level = 0], cost, _nowUs, { ticks, quota }) {
+    const over = level + cost * ticks.unit - quota * ticks.unit
+    return cost > 0 && over > 0 ? Math.ceil(over / ticks.rate) : 0
   },
 
   view([level = 0], cost, taken, _nowUs, policy) {

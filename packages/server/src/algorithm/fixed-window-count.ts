@@ -1,31 +1,43 @@
+import { heldMost } from '../hold.js'
 import type { Count } from './bucket.js'
 import { MOST_QUOTAS } from './debt.js'
 import type { FixedWindowPolicy } from './fixed-window.js'
 import type { Meter } from './meter.js'
 import { startOfWindow } from './window.js'
 
+/** What counts now: units used, the end of the window (µs), units of calls that are held for the next one. */
+export type Window = readonly [used: number, endUs: number, held: number]
+
 /**
- * Units used in the window that is now, and its end. A window kept under another length, or before the clock was set
- * back, hands its units on to the window that is now. No debt is above twice the quota.
+ * The window that is now. One kept under another length, or before the clock was set back, hands its units on to the
+ * window that is now. No debt is above twice the quota.
  */
-export function windowAt(
-  state: Count | undefined,
-  nowUs: number,
-  policy: FixedWindowPolicy,
-): readonly [used: number, endUs: number] {
+export function windowAt(state: Count | undefined, nowUs: number, policy: FixedWindowPolicy): Window {
   const fresh = endOfWindow(nowUs, policy)
-  if (state === undefined || state.untilUs <= nowUs) return [0, fresh]
-  const used = Math.min(state.used, MOST_QUOTAS * policy.quota)
-  return [used, isDatedWindow(state, nowUs, policy) ? Math.min(state.untilUs, fresh) : state.untilUs]
+  if (state === undefined || state.untilUs <= nowUs) return [0, fresh, 0]
+  const { startUs, used, endUs, held } = keptAt(state, nowUs)
+  const most = MOST_QUOTAS * policy.quota
+  const dated = isDated(startUs, endUs, nowUs, policy)
+  return [Math.min(used, most), dated ? Math.min(endUs, fresh) : endUs, Math.min(held, most)]
 }
 
 export function isDatedWindow(state: Count, nowUs: number, policy: FixedWindowPolicy): boolean {
   if (state.untilUs <= nowUs) return false
-  return (
-    state.atUs > nowUs ||
-    state.untilUs - state.atUs !== policy.windowUs ||
-    state.untilUs - nowUs > policy.windowUs
-  )
+  const { startUs, endUs } = keptAt(state, nowUs)
+  return isDated(startUs, endUs, nowUs, policy)
+}
+
+function isDated(startUs: number, endUs: number, nowUs: number, { windowUs }: FixedWindowPolicy): boolean {
+  return startUs > nowUs || endUs - startUs !== windowUs || endUs - nowUs > windowUs
+}
+
+/** A state that lasts, as it is by now: with units held it is of two windows, and the second begins with those. */
+function keptAt({ atUs, untilUs, used, unit }: Count, nowUs: number) {
+  if (unit === 0) return { startUs: atUs, endUs: untilUs, used, held: 0 }
+  const middleUs = atUs + Math.floor((untilUs - atUs) / 2)
+  return middleUs <= nowUs
+    ? { startUs: middleUs, endUs: untilUs, used: unit, held: 0 }
+    : { startUs: atUs, endUs: middleUs, used, held: unit }
 }
 
 /** The end of a window that begins now, or of the one of the calendar that is now. */
@@ -33,20 +45,43 @@ function endOfWindow(nowUs: number, { anchor, windowUs }: FixedWindowPolicy): nu
   return anchor === 'epoch' ? startOfWindow(nowUs, windowUs) + windowUs : nowUs + windowUs
 }
 
-export function windowWith(used: number, endUs: number, policy: FixedWindowPolicy): Count {
-  return { untilUs: endUs, atUs: endUs - policy.windowUs, used, unit: 0 }
+export function windowWith([used, endUs, held]: Window, { windowUs }: FixedWindowPolicy): Count {
+  return { untilUs: held > 0 ? endUs + windowUs : endUs, atUs: endUs - windowUs, used, unit: held }
+}
+
+/** The window after a call has taken its units: of this one if it has them, else of the next. */
+export function windowAfter([used, endUs, held]: Window, cost: number, policy: FixedWindowPolicy): Window {
+  return isHeld(used, cost, policy) ? [used, endUs, held + cost] : [used + cost, endUs, held]
+}
+
+/** Units that may still be taken ahead of the next window, by calls held until it begins. */
+export function spareOf([, endUs, held]: Window, nowUs: number, policy: FixedWindowPolicy): number {
+  return endUs - nowUs <= (policy.holdUs ?? 0) ? Math.max(0, heldMost(policy) - held) : 0
+}
+
+/** Whether a call that fits does so only in the next window. */
+export function isHeld(used: number, cost: number, { holdUs, quota }: FixedWindowPolicy): boolean {
+  return holdUs !== undefined && cost > 0 && used + cost > quota
 }
 
 /** Units come back all at once, at the end of the window. */
 export const fixedWindowMeter: Meter<FixedWindowPolicy> = {
-  fits: ([used = 0], cost, { quota }) => used + cost <= quota,
+  fits: ([used = 0, , spare = 0], cost, { quota }) => used + cost <= quota || (cost > 0 && cost <= spare),
 
-  view([used = 0, endUs = 0], cost, taken, nowUs, { quota }) {
-    const after = taken ? used + cost : used
+  heldUs: ([used = 0, endUs = 0], cost, nowUs, policy) => (isHeld(used, cost, policy) ? endUs - nowUs : 0),
+
+  view([used = 0, endUs = 0, spare = 0], cost, taken, nowUs, policy) {
+    const { quota, windowUs } = policy
+    const leftUs = endUs - nowUs
+    // A call that is held is told of the window in which it is let go.
+    const held = taken && isHeld(used, cost, policy)
+    const before = held ? heldMost(policy) - spare : used
+    const after = taken ? before + cost : before
+    const endsUs = held ? leftUs + windowUs : leftUs
     return {
       available: Math.max(0, quota - after),
-      waitUs: after + Math.max(1, cost) <= quota ? 0 : endUs - nowUs,
-      windowUs: endUs - nowUs,
+      waitUs: after + Math.max(1, cost) <= quota ? 0 : endsUs,
+      windowUs: endsUs,
     }
   },
 }

@@ -1,6 +1,7 @@
 import type { Clock } from '@ratepact/contract'
 import type { Admitted } from '../decision.js'
 import type { Limiter } from '../limiter.js'
+import type { Policy } from '../policy.js'
 import type { Denied } from './denial.js'
 import { textOf } from './error.js'
 import { refusedForDelay } from './too-long.js'
@@ -40,13 +41,17 @@ export interface HolderOf {
   readonly warn: Warn
 }
 
+/** Whether a policy may have an admitted call held. */
+function mayHold({ algorithm, holdUs }: Policy): boolean {
+  return algorithm === 'leaky-bucket' || holdUs !== undefined
+}
+
 /** @returns undefined where no policy ever asks for either */
 export function createHolder({ adapter, limiter, clock, warn }: HolderOf): Holder | undefined {
   const leases = limiter.policies.flatMap((policy) =>
     policy.algorithm === 'concurrency' ? [policy.leaseUs] : [],
   )
-  if (leases.length === 0 && !limiter.policies.some(({ algorithm }) => algorithm === 'leaky-bucket'))
-    return undefined
+  if (leases.length === 0 && !limiter.policies.some(mayHold)) return undefined
   const renewMs = Math.min(...leases) / 1000 / RENEWALS
 
   /** Nobody waits for what becomes of it, and a limiter of the user's making may fail in any way. */

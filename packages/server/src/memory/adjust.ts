@@ -1,4 +1,4 @@
-import { bucketWith, levelAt } from '../algorithm/bucket.js'
+import { bucketWith, levelAt, roomOf } from '../algorithm/bucket.js'
 import { MOST_QUOTAS } from '../algorithm/debt.js'
 import { windowAt, windowWith } from '../algorithm/fixed-window-count.js'
 import { counterWith, countsAt } from '../algorithm/sliding-counter-count.js'
@@ -15,7 +15,7 @@ export function adjustState(state: State | undefined, change: Change, nowUs: num
     case 'token-bucket':
     case 'leaky-bucket': {
       const level = levelAt(count, nowUs, policy)
-      const mostTicks = most * policy.ticks.unit
+      const mostTicks = MOST_QUOTAS * roomOf(policy)
       // Of what was charged, the ticks that have flowed back since cannot be given back.
       const there = within(top - Math.max(0, nowUs - mark) * policy.ticks.rate, mostTicks)
       const ticks = Math.max(units * policy.ticks.unit, -there)
@@ -23,11 +23,15 @@ export function adjustState(state: State | undefined, change: Change, nowUs: num
       return after === level ? undefined : { kind: 'count', count: bucketWith(after, nowUs, policy) }
     }
     case 'fixed-window': {
-      const [used, endUs] = windowAt(count, nowUs, policy)
-      const after = within(used + units, most)
-      return endUs !== mark || after === used
-        ? undefined
-        : { kind: 'count', count: windowWith(after, endUs, policy) }
+      const [used, endUs, held] = windowAt(count, nowUs, policy)
+      // A call that is held is charged to the window that comes.
+      const ahead = mark === endUs + policy.windowUs
+      if (!ahead && mark !== endUs) return undefined
+      const before = ahead ? held : used
+      const after = within(before + units, most)
+      if (after === before) return undefined
+      const window = ahead ? ([used, endUs, after] as const) : ([after, endUs, held] as const)
+      return { kind: 'count', count: windowWith(window, policy) }
     }
     case 'sliding-window-counter': {
       const [current, previous, startUs] = countsAt(count, nowUs, policy)

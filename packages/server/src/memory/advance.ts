@@ -36,10 +36,10 @@ export function advanceState(
     }
   }
   if (policy.algorithm !== 'fixed-window') return { heldUntilUs: 0, reading: [0, 0, 0, 0, 0] }
-  const [were, endUs] = windowAt(count, nowUs, policy)
+  const [were, endUs, held] = windowAt(count, nowUs, policy)
   const { used, given, kept, lost } = advanceWindow(were, endUs, advance, policy)
   return {
-    ...(used !== were && { state: { kind: 'count', count: windowWith(used, endUs, policy) } }),
+    ...(used !== were && { state: { kind: 'count', count: windowWith([used, endUs, held], policy) } }),
     heldUntilUs: given + kept > 0 ? Math.min(endUs, nowUs + advance.lastsUs) : 0,
     reading: [given, kept, endUs, used, lost ? 1 : 0],
   }

@@ -1,6 +1,6 @@
 import { bucketWith, type Count, isDated, levelAt } from '../algorithm/bucket.js'
 import { dropEnded, type Leases, leasesTaken } from '../algorithm/concurrency-leases.js'
-import { isDatedWindow, windowAt, windowWith } from '../algorithm/fixed-window-count.js'
+import { isDatedWindow, spareOf, windowAfter, windowAt, windowWith } from '../algorithm/fixed-window-count.js'
 import type { Reading } from '../algorithm/meter.js'
 import { counterEstimate, counterWith, countsAt, isDatedCounter } from '../algorithm/sliding-counter-count.js'
 import { addToLog, type Log, readLog, settleLog } from '../algorithm/sliding-log-record.js'
@@ -19,8 +19,11 @@ export function readState(state: State | undefined, cost: number, nowUs: number,
     case 'token-bucket':
     case 'leaky-bucket':
       return [levelAt(count, nowUs, policy)]
-    case 'fixed-window':
-      return windowAt(count, nowUs, policy)
+    case 'fixed-window': {
+      const window = windowAt(count, nowUs, policy)
+      const [used, endUs] = window
+      return policy.holdUs === undefined ? [used, endUs] : [used, endUs, spareOf(window, nowUs, policy)]
+    }
     case 'sliding-window-counter': {
       const [current, previous, startUs] = countsAt(count, nowUs, policy)
       return [
@@ -64,21 +67,21 @@ export function takeFrom(
   lease: string,
 ): State {
   const [first = 0, second = 0, third = 0] = reading
+  const count = state?.kind === 'count' ? state.count : undefined
   switch (policy.algorithm) {
     case 'token-bucket':
     case 'leaky-bucket':
       return { kind: 'count', count: bucketWith(first + cost * policy.ticks.unit, nowUs, policy) }
     case 'fixed-window':
-      return { kind: 'count', count: windowWith(first + cost, second, policy) }
+      return {
+        kind: 'count',
+        count: windowWith(windowAfter(windowAt(count, nowUs, policy), cost, policy), policy),
+      }
     case 'sliding-window-counter':
       // What is only handed on counts for no longer than it had.
       return {
         kind: 'count',
-        count: counterWith(
-          [first + cost, second, third],
-          policy,
-          cost === 0 && state?.kind === 'count' ? state.count.untilUs : undefined,
-        ),
+        count: counterWith([first + cost, second, third], policy, cost === 0 ? count?.untilUs : undefined),
       }
     case 'sliding-window-log': {
       const log = state?.kind === 'log' ? state.log : emptyLog()

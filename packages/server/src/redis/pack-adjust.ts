@@ -1,3 +1,4 @@
+import { roomOf } from '../algorithm/bucket.js'
 import { MOST_QUOTAS } from '../algorithm/debt.js'
 import type { Change, Op } from '../store.js'
 import { repliesIn } from './answer.js'
@@ -23,6 +24,6 @@ export function packAdjust(ops: readonly Op[], options: KeyOptions, rowOf: RowOf
 }
 
 function argumentsOf({ policy, units, mark, top }: Change, rowOf: RowOf): readonly string[] {
-  const most = unitsIn(policy, MOST_QUOTAS * policy.quota)
+  const most = MOST_QUOTAS * ('ticks' in policy ? roomOf(policy) : policy.quota)
   return [...rowOf(policy), String(mark), String(unitsIn(policy, units)), String(most), String(top)]
 }

@@ -1,4 +1,6 @@
+import { roomOf } from '../algorithm/bucket.js'
 import { hash64 } from '../hash.js'
+import { heldTicks } from '../hold.js'
 import type { Policy } from '../policy.js'
 import type { BucketOwner } from '../store.js'
 import { type KeyOptions, keyOf, part } from './key.js'
@@ -26,10 +28,16 @@ function numbersOf(policy: Policy): readonly string[] {
     case 'token-bucket':
     case 'leaky-bucket': {
       const { unit, rate } = policy.ticks
-      return words('bucket', unit, rate, policy.quota * unit, policy.queueTicks)
+      return words('bucket', unit, rate, roomOf(policy), policy.queueTicks + heldTicks(policy))
     }
     case 'fixed-window':
-      return words('window', policy.windowUs, policy.anchor === 'epoch' ? 0 : 1, policy.quota, 0)
+      return words(
+        'window',
+        policy.windowUs,
+        policy.anchor === 'epoch' ? 0 : 1,
+        policy.quota,
+        policy.holdUs ?? 0,
+      )
     case 'sliding-window-counter':
       return words('counter', policy.windowUs, 0, policy.quota, 0)
     case 'sliding-window-log':
@@ -44,8 +52,8 @@ function words(kind: string, ...numbers: readonly number[]): readonly string[] {
 }
 
 /** How many numbers the script answers for a policy. */
-export function wordsOf({ algorithm }: Policy): number {
-  if (algorithm === 'fixed-window') return 2
+export function wordsOf({ algorithm, holdUs }: Policy): number {
+  if (algorithm === 'fixed-window') return holdUs === undefined ? 2 : 3
   return algorithm === 'sliding-window-counter' || algorithm === 'sliding-window-log' ? 4 : 1
 }
 
