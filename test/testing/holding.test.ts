@@ -1,4 +1,4 @@
-import { concurrency, createLimiter, leakyBucket, memoryStore } from '@ratepact/server'
+import { concurrency, createLimiter, leakyBucket, memoryStore, tokenBucket } from '@ratepact/server'
 import { rateLimit as expressLimit } from '@ratepact/server/express'
 import { rateLimit as fetchLimit } from '@ratepact/server/fetch'
 import { limitedApi, testClock } from '@ratepact/testing'
@@ -23,6 +23,26 @@ describe('an API that holds calls', () => {
     expect([answeredAt, clock.pending]).toEqual([[0], 2])
     await clock.runUntil(Promise.all(calls))
     expect([answeredAt, clock.pending]).toEqual([[0, 2000, 4000], 0])
+  })
+
+  test('holds those whose units come back in time, where it is told to, and refuses the rest', async () => {
+    const clock = testClock()
+    const policies = [tokenBucket({ name: 'burst', capacity: 2, refillPerSecond: 2 })]
+    const api = limitedApi({ clock, policies, hold: 1 })
+    const answeredAt: (readonly [ms: number, status: number])[] = []
+    const calls = Array.from({ length: 5 }, async () => {
+      const { status } = await api.fetch(url)
+      answeredAt.push([clock.now(), status])
+    })
+    await clock.runUntil(Promise.all(calls))
+    expect(answeredAt.sort((one, other) => one[0] - other[0] || one[1] - other[1])).toEqual([
+      [0, 200],
+      [0, 200],
+      [0, 429],
+      [500, 200],
+      [1000, 200],
+    ])
+    expect(clock.pending).toBe(0)
   })
 
   test('leaves no wait behind for a call that is given up while it is held', async () => {

@@ -110,8 +110,8 @@ function drop(outcome: Outcome): void {
 
 /** The limiter, its buckets all full, and the server's own way from a decision to an answer. */
 function serverOf(settings: Settings, log: Log): Server {
-  const { policies, clock, partition, cost, scope, headers, respond } = settings
-  const limiter: Limiter = createLimiter({ policies, store: memoryStore({ clock }), clock })
+  const { policies, clock, partition, cost, scope, crowd, headers, respond } = settings
+  const limiter: Limiter = createLimiter({ policies, ...crowd, store: memoryStore({ clock }), clock })
   const note = ({ method, url, headers }: Request, admitted: boolean): void =>
     log.add({ method, url, headers, admitted, atMs: clock.now() })
   const priced = cost === undefined ? undefined : { cost }

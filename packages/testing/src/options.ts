@@ -18,6 +18,8 @@ export interface LimitedApiOptions<P extends readonly Policy[] = readonly Policy
   cost?(request: Request): Cost<NameOf<P>>
   /** What is called, for policies that count per scope. @default method and path */
   scope?(request: Request): string
+  /** For how many seconds a call may be held until its units are there, instead of refused. @default not at all */
+  readonly hold?: number
   /** How limits are stated; `false`: not at all. @default as the server does */
   readonly headers?: false | HeaderOptions
   /**
@@ -36,15 +38,26 @@ export interface Settings {
   readonly partition: (request: Request) => PartitionInput
   readonly cost: ((request: Request) => Cost) | undefined
   readonly scope: (request: Request) => string
+  readonly crowd: { readonly hold?: number }
   readonly headers: false | HeaderOptions
   readonly respond: (request: Request) => Response | Promise<Response>
   readonly latencyMs: number
 }
 
-const names = ['policies', 'clock', 'partition', 'cost', 'scope', 'headers', 'respond', 'latencySeconds']
+const names = [
+  'policies',
+  'clock',
+  'partition',
+  'cost',
+  'scope',
+  'hold',
+  'headers',
+  'respond',
+  'latencySeconds',
+]
 const mostLatencySeconds = 3600
 
-/** Policies and headers are checked by the server, which they are for. */
+/** Policies, headers and what helps crowds are checked by the server, which they are for. */
 export function readOptions(options: LimitedApiOptions): Settings {
   checkMembers('limitedApi', options, names)
   const { policies, clock = systemClock, latencySeconds = 0, partition, cost, scope, respond } = options
@@ -58,6 +71,7 @@ export function readOptions(options: LimitedApiOptions): Settings {
     partition: partition ?? credentialOf,
     cost,
     scope: scope ?? ((request) => `${request.method} ${new URL(request.url).pathname}`),
+    crowd: { ...(options.hold === undefined ? undefined : { hold: options.hold }) },
     headers: options.headers ?? {},
     respond: respond ?? (() => Response.json({ ok: true })),
     latencyMs: latencySeconds * 1000,

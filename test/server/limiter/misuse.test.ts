@@ -81,6 +81,10 @@ describe('a limiter is refused when it is built', () => {
       limiter({ onStoreFailure: 'ignore' }),
       'Expected onStoreFailure to be one of "open", "closed", got "ignore"',
     ],
+    [limiter({ hold: 0 }), 'Expected hold to be a number of seconds from 0.001 to 10, got 0'],
+    [limiter({ hold: 11 }), 'got 11'],
+    [limiter({ hold: Number.NaN }), 'got NaN'],
+    [limiter({ hold: '1' }), 'got "1"'],
     [limiter({ onEvent: 'log' }), 'Expected onEvent to be a function, got "log"'],
     [limiter({ policy: [] }), 'Unknown option "policy" of createLimiter'],
   ])('case %#', (build, message) => {
