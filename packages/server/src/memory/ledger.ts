@@ -5,6 +5,13 @@ import type { Reading } from '../algorithm/meter.js'
 import { counterEstimate, counterWith, countsAt, isDatedCounter } from '../algorithm/sliding-counter-count.js'
 import { addToLog, type Log, readLog, settleLog } from '../algorithm/sliding-log-record.js'
 import type { Policy } from '../policy.js'
+import type { BucketOwner } from '../store.js'
+
+/** Whose bucket it is. */
+export interface Holder {
+  readonly policy: Policy
+  readonly owner: BucketOwner
+}
 
 /** What memory keeps of one bucket. */
 export type State =

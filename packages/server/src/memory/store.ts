@@ -1,10 +1,9 @@
 import { type Clock, systemClock } from '@ratepact/contract'
 import { meterOf } from '../algorithm/algorithms.js'
+import type { Reading } from '../algorithm/meter.js'
 import { expectFunction, expectInteger, expectNow, expectObject, expectOnly } from '../expect.js'
-import type { Policy } from '../policy.js'
 import {
   type Advance,
-  type BucketOwner,
   type Charge,
   changedReply,
   type Op,
@@ -16,7 +15,7 @@ import { adjustState } from './adjust.js'
 import { createAdmissions } from './admissions.js'
 import { advanceState } from './advance.js'
 import { createBlocks } from './blocks.js'
-import { isStale, readState, takeFrom } from './ledger.js'
+import { type Holder, isStale, readState, type State, takeFrom } from './ledger.js'
 import { createShelf } from './shelf.js'
 
 export interface MemoryStoreOptions {
@@ -55,20 +54,26 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     const blockedUs = blocks.longest(op.blocks, nowUs)
     const once = op.kind === 'consume' && blockedUs === 0 ? op.once : undefined
     const replayed = once !== undefined && admissions.repeat(once, nowUs)
-    const keys = charges.map(bucketKey)
-    const states = keys.map((key) => shelf.get(key))
-    const readings = charges.map(({ policy, cost }, i) => readState(states[i], cost, nowUs, policy))
-    const fits = charges.every(({ policy, cost }, i) => meterOf(policy).fits(readings[i] ?? [], cost, policy))
+    const states: (State | undefined)[] = []
+    const readings: Reading[] = []
+    let fits = true
+    for (const charge of charges) {
+      const { policy, cost } = charge
+      const state = shelf.get(charge)
+      const reading = readState(state, cost, nowUs, policy)
+      states.push(state)
+      readings.push(reading)
+      if (!meterOf(policy).fits(reading, cost, policy)) fits = false
+    }
     const takes = fits && !replayed
     if (op.kind === 'consume' && blockedUs === 0)
-      for (const [i, charge] of charges.entries()) {
+      for (let i = 0; i < charges.length; i += 1) {
+        const charge = charges[i] as Charge
         const { policy } = charge
         const taken = takes ? charge.cost : 0
         // Like the script in Redis: what was kept under other numbers or another clock counts by the new from now on.
-        if (taken > 0 || isStale(states[i], nowUs, policy)) {
-          const state = takeFrom(states[i], readings[i] ?? [], taken, nowUs, policy, op.lease)
-          shelf.set(keys[i] as string, state, charge, nowUs)
-        }
+        if (taken > 0 || isStale(states[i], nowUs, policy))
+          shelf.set(charge, takeFrom(states[i], readings[i] ?? [], taken, nowUs, policy, op.lease), nowUs)
       }
     if (once !== undefined && takes) admissions.remember(once, nowUs)
     return {
@@ -82,12 +87,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   }
 
   /** Does something to each bucket; true when it did to any. */
-  function each<T extends { readonly policy: Policy; readonly owner: BucketOwner }>(
-    items: readonly T[],
-    nowUs: number,
-    act: (item: T, key: string) => boolean,
-  ): Reply {
-    const changed = items.map((item) => act(item, bucketKey(item)))
+  function each<T extends Holder>(items: readonly T[], nowUs: number, act: (item: T) => boolean): Reply {
+    const changed = items.map(act)
     return changedReply(nowUs, changed.includes(true))
   }
 
@@ -102,38 +103,32 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
         return changedReply(nowUs, before.includes(true))
       }
       case 'reset':
-        return each(op.charges, nowUs, (_, key) => shelf.delete(key))
+        return each(op.charges, nowUs, (charge) => shelf.delete(charge))
       case 'adjust':
-        return each(op.changes, nowUs, (change, key) => {
-          const state = adjustState(shelf.get(key), change, nowUs)
-          if (state !== undefined) shelf.set(key, state, change, nowUs)
+        return each(op.changes, nowUs, (change) => {
+          const state = adjustState(shelf.get(change), change, nowUs)
+          if (state !== undefined) shelf.set(change, state, nowUs)
           return state !== undefined
         })
       case 'advance':
         return takeAhead(op.advance, nowUs)
       case 'release':
       case 'renew':
-        return each(op.charges, nowUs, (charge, key) => changeLease(charge, key, nowUs, op.kind, op.lease))
+        return each(op.charges, nowUs, (charge) => changeLease(charge, nowUs, op.kind, op.lease))
     }
   }
 
   function takeAhead(advance: Advance, nowUs: number): Reply {
-    const key = bucketKey(advance)
-    const made = advanceState(shelf.get(key), shelf.advancesOf(key), advance, nowUs)
-    if (made.state !== undefined) shelf.set(key, made.state, advance, nowUs)
-    shelf.hold(key, made.advances, made.heldUntilUs)
+    const made = advanceState(shelf.get(advance), shelf.advancesOf(advance), advance, nowUs)
+    if (made.state !== undefined) shelf.set(advance, made.state, nowUs)
+    shelf.hold(advance, made.advances, made.heldUntilUs)
     const [given = 0, kept = 0] = made.reading
     return { ...changedReply(nowUs, given + kept > 0), readings: [made.reading] }
   }
 
-  function changeLease(
-    { policy, cost }: Charge,
-    key: string,
-    nowUs: number,
-    verb: string,
-    lease: string,
-  ): boolean {
-    const state = shelf.get(key)
+  function changeLease(charge: Charge, nowUs: number, verb: string, lease: string): boolean {
+    const { policy, cost } = charge
+    const state = shelf.get(charge)
     if (state?.kind !== 'leases' || policy.algorithm !== 'concurrency') return false
     let found = false
     for (let place = 1; place <= cost; place += 1) {
@@ -156,10 +151,4 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     // Nothing runs and nothing is held open; another limiter may go on with the same store.
     close: async () => {},
   }
-}
-
-/** One text per bucket. Lengths go before what callers choose, so that no two buckets share a key. */
-function bucketKey({ policy, owner }: { readonly policy: Policy; readonly owner: BucketOwner }): string {
-  const scope = owner.scope === undefined ? '' : `${owner.scope.length}:${owner.scope}`
-  return `${policy.name} ${policy.algorithm} ${owner.kind} ${owner.value.length}:${owner.value}${scope}`
 }
