@@ -19,10 +19,12 @@ export function memoryOn(clock: HandClock): Store {
   return memoryStore({ clock: { now: () => clock.nowUs / 1000 } })
 }
 
-/** The scripts as they ship, each with a change made to its text, and arguments that go with every call. */
-export function scriptsWith(change: (text: string) => string, extra?: () => readonly string[]): Scripts {
-  const scripts = Object.entries(shipped).map(([name, text]) => [name, change(text)])
-  return { ...Object.fromEntries(scripts), ...(extra && { extra }) } as Scripts
+/** The texts of scripts, by name. */
+export type Texts = Readonly<Record<string, string>>
+
+/** The scripts as they ship with a change made to their texts, and arguments that go with every call. */
+export function scriptsWith(change: (texts: Texts) => Texts, extra?: () => readonly string[]): Scripts {
+  return { ...change(shipped), ...(extra && { extra }) } as unknown as Scripts
 }
 
 /**
@@ -45,10 +47,12 @@ local redis = { pcall = real.pcall, call = function(...)
 end }
 `
 
-/** The scripts by a clock of the test, else as they ship or with a change made to their text. */
-export function handScripts(clock: HandClock, change: (text: string) => string = (text) => text): Scripts {
+/** The scripts by a clock of the test, else as they ship or with a change made to their texts. */
+export function handScripts(clock: HandClock, change: (texts: Texts) => Texts = (texts) => texts): Scripts {
+  const onHand = (texts: Texts) =>
+    Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, CLOCK + text]))
   return scriptsWith(
-    (text) => CLOCK + change(text),
+    (texts) => onHand(change(texts)),
     () => [String(clock.nowUs)],
   )
 }
@@ -57,8 +61,11 @@ export function redisOn(client: Redis, scripts: Scripts, prefix = 'rl'): Store {
   return createRedisStore(client, { prefix, timeoutMs: 20_000 }, scripts)
 }
 
-/** A text with every occurrence of a part replaced. @throws Error where there is none: the change would be no change */
-export function replaced(text: string, part: string, by: string): string {
-  if (!text.includes(part)) throw new Error(`There is no ${JSON.stringify(part)} in the text to be changed`)
-  return text.replaceAll(part, () => by)
+/** Texts with a part replaced wherever it is. @throws Error where it is in none: the change would be no change */
+export function changed(texts: Texts, part: string, by: string): Texts {
+  if (!Object.values(texts).some((text) => text.includes(part)))
+    throw new Error(`No script has ${JSON.stringify(part)}, which was to be changed`)
+  return Object.fromEntries(
+    Object.entries(texts).map(([name, text]) => [name, text.replaceAll(part, () => by)]),
+  )
 }

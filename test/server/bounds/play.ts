@@ -58,6 +58,7 @@ async function take(game: Game, { move, verb, who, cost, back }: Step): Promise<
   const spanUs = 'rule' in move ? Math.ceil(spanOf(at(counted, move.rule % counted.length).rule)) : 0
   if (move.kind === 'us') clock.nowUs += move.us
   else if (move.kind === 'by') clock.nowUs += Math.round((spanUs * move.share) / 1000)
+  else if (move.kind === 'span') clock.nowUs += spanUs + move.off
   else clock.nowUs = Math.max(clock.nowUs, clock.nowUs - (clock.nowUs % spanUs) + spanUs + move.off)
   if (verb === 'drain') await drain(game, who)
   else if (verb === 'release' || verb === 'renew') await endOrRenew(game, verb, back)

@@ -7,6 +7,8 @@ export type Move =
   | { readonly kind: 'us'; readonly us: number }
   /** To the next whole multiple of a rule's span, or just beside it. */
   | { readonly kind: 'edge'; readonly rule: number; readonly off: -1 | 0 | 1 }
+  /** By the span of a rule, or a µs beside it: to when a call that was made just now counts no more. */
+  | { readonly kind: 'span'; readonly rule: number; readonly off: -1 | 0 | 1 }
   /** By the wait that the last refusal stated, or a µs less. */
   | { readonly kind: 'obey'; readonly off: -1 | 0 }
 
@@ -23,9 +25,11 @@ export interface Step {
 const moves = fc.oneof(
   fc.constant<Move>({ kind: 'us', us: 0 }),
   fc.record({ kind: fc.constant('us' as const), us: fc.nat(3) }),
+  fc.record({ kind: fc.constant('by' as const), rule: fc.nat(2), share: fc.nat(100) }),
   fc.record({ kind: fc.constant('by' as const), rule: fc.nat(2), share: fc.nat(400) }),
   fc.record({ kind: fc.constant('by' as const), rule: fc.nat(2), share: fc.nat(2200) }),
   fc.record({ kind: fc.constant('edge' as const), rule: fc.nat(2), off: fc.constantFrom(-1, 0, 1) }),
+  fc.record({ kind: fc.constant('span' as const), rule: fc.nat(2), off: fc.constantFrom(-1, 0, 1) }),
   fc.record({ kind: fc.constant('obey' as const), off: fc.constantFrom(-1, 0) }),
 ) as fc.Arbitrary<Move>
 
@@ -40,5 +44,5 @@ export function schedules(places: boolean): fc.Arbitrary<readonly Step[]> {
     cost: fc.constantFrom(0, 1, 1, 1, 2, 3, 5, 13),
     back: fc.nat(4),
   })
-  return fc.array(step, { minLength: 1, maxLength: 30 })
+  return fc.array(step, { minLength: 1, maxLength: 30, size: 'max' })
 }

@@ -1,0 +1,132 @@
+import { changed } from '../server/bounds/hand-clock.js'
+import type { checks } from './checks.js'
+
+/** A fault made on purpose: what it is, the change to the text of the scripts, and the check that notices it. */
+export interface Mutant {
+  readonly fault: string
+  readonly noticedBy: keyof typeof checks
+  /** @throws Error where the scripts no longer have the text to be changed: the fault must then be made anew */
+  readonly change: (texts: Readonly<Record<string, string>>) => Readonly<Record<string, string>>
+}
+
+function mutant(noticedBy: Mutant['noticedBy'], fault: string, part: string, by: string): Mutant {
+  return { fault, noticedBy, change: (texts) => changed(texts, part, by) }
+}
+
+const READ = 'record, damaged = read_record(key)'
+const SEEN = 'if not seen[key] then seen[key] = { read_record(key) } end record, damaged = unpack(seen[key])'
+
+/** Changes are made to the scripts as they ship: without comments and indents. */
+export const mutants: readonly Mutant[] = [
+  ...[
+    ['a record', "'PX', ceil((last - now) / 1000))", "'EX', 1e9)"],
+    ['a record', ", record, 'PX', ceil((last - now) / 1000))", ', record)'],
+    ['a bucket alone', ", entry, 'PX', ceil(lasts / 1000))", ', entry)'],
+    ['a log', "redis.call('PEXPIRE', key, ceil(policy.length / 1000))", ''],
+    ['leases', "redis.call('PEXPIRE', key, math.ceil(policy.length / 1000))", ''],
+    ['an id', ", repeats), 'PX', ceil(lasts / 1000))", ', repeats))'],
+    ['a block', ", block, 'PX', math.ceil(ARGV[1] / 1000))", ', block)'],
+  ].map(([what, part = '', by = '']) =>
+    mutant('keys live no longer than they must', `${what} lives for ever, or nearly`, part, by),
+  ),
+  ...[
+    ['a record', 'ceil((last - now) / 1000)', 'ceil((last - now) / 1000000)'],
+    ['a bucket alone', "entry, 'PX', ceil(lasts / 1000)", "entry, 'PX', ceil(lasts / 1000000)"],
+    ['a log', 'key, ceil(policy.length / 1000)', 'key, ceil(policy.length / 1000000)'],
+    ['leases', 'key, math.ceil(policy.length / 1000)', 'key, math.ceil(policy.length / 1000000)'],
+  ].map(([what, part = '', by = '']) =>
+    mutant('keys live for as long as they must', `${what} expires a thousand times too early`, part, by),
+  ),
+  mutant(
+    'a refusal takes nothing',
+    'a refused call is charged',
+    'takes, nth = fits and not repeated, before',
+    'takes, nth = not repeated, before',
+  ),
+  mutant(
+    'a refusal takes nothing',
+    'a bucket alone is charged by a refused call',
+    'need > 0 and level + need <= policy.most and level <= policy.queue then',
+    'need > 0 then',
+  ),
+  mutant(
+    'a refusal takes nothing',
+    'the last of several partitions decides alone',
+    'look_at(KEYS[key + i], shape[i])\nfits = fits and fit',
+    'look_at(KEYS[key + i], shape[i])\nfits = fit',
+  ),
+  mutant(
+    'a refusal takes nothing',
+    'the last of several policies of a partition decides alone',
+    'fits = fits and fit\nend\nreturn record, fits',
+    'fits = fit\nend\nreturn record, fits',
+  ),
+  mutant(
+    'clocks of processes do not matter',
+    'the time is that of the process that asks',
+    "local time = redis.call('TIME')\nreturn time[1] * 1000000 + time[2]",
+    'return ARGV[#ARGV] + 0',
+  ),
+  mutant('calls at once are counted exactly', 'a key is read once for all checks of a trip', READ, SEEN),
+  mutant(
+    'damage harms no neighbour',
+    'a wrong type in a record is an error',
+    "try('GET', key)",
+    "call('GET', key)",
+  ),
+  mutant(
+    'damage harms no neighbour',
+    'a wrong type in a log is an error',
+    "redis.pcall('LLEN', key)",
+    "redis.call('LLEN', key)",
+  ),
+  mutant(
+    'blocked calls take nothing',
+    'a blocked call is charged',
+    'wanted = wanted and left == 0',
+    'wanted = wanted',
+  ),
+  mutant('an id is charged once', 'a refused call is remembered', 'if id and takes then', 'if id then'),
+  mutant(
+    'an id is charged once',
+    'an admission is repeated without end',
+    'repeats and repeats < REPEATS',
+    'repeats ~= nil',
+  ),
+  mutant('an id is charged once', 'a repeat is charged', 'fits and not repeated, before', 'fits, before'),
+  mutant(
+    'a clock set back shuts nobody out',
+    'an instant in the future is believed',
+    'now > written and now - written or 0',
+    'now - written',
+  ),
+  mutant(
+    'a refund gives back what was taken',
+    'what has flowed back by itself is given back again',
+    'within(top - flowed, most)',
+    'most',
+  ),
+  ...(
+    [
+      ['bucket', 'nothing comes back to a bucket alone', '(now - written) * policy.rate', '0'],
+      ['bucket', 'a look is a charge', "wanted = ARGV[arg] == '1'", 'wanted = true'],
+      ['queue', 'a queue is never too long', 'level <= policy.queue', 'true'],
+      ['calendar', 'a window ends a µs late', 'if ends <= now then', 'if ends < now then'],
+      ['calendar', 'windows begin with calls', 'now - now % length + length', 'now + length'],
+      ['from-first', 'windows are those of the calendar', 'policy.by_first_call and now + length or', ''],
+      ['log', 'a call counts a µs too long', 'return made + window > now', 'return made + window >= now'],
+      ['log', 'a wait is for one unit too many', 'prior + own - base >= units', 'prior + own - base > units'],
+      ['counter', 'an estimate is rounded down', '/ length) + current', '/ length - 0.999999999) + current'],
+      [
+        'counter',
+        'the window before does not count',
+        'current, previous = 0, current',
+        'current, previous = 0, 0',
+      ],
+      ['places', 'a release frees any place', "'ZREM', KEYS[i], name", "'ZPOPMIN', KEYS[i]"],
+      ['places', 'an ended lease can be released', 'ends and ends > now', 'ends'],
+      ['places', 'all calls take the same place', "lease .. ':' .. place)", "'' .. place)"],
+      ['places', 'instants lose digits', "return string.format('%.0f', us)", "return us .. ''"],
+    ] as const
+  ).map(([kind, fault, part, by]) => mutant(`definitions of ${kind}`, fault, part, by)),
+]
