@@ -1,5 +1,6 @@
 // Who is measured, each behind one function: `check(key)` → was it allowed. A limit of `limit` that refills so slowly
 // that it does not in a run.
+import FastifyRedisStore from '@fastify/rate-limit/store/RedisStore.js'
 import { createLimiter, tokenBucket } from '@ratepact/server'
 import { redisStore } from '@ratepact/server/redis'
 import { RedisStore } from 'rate-limit-redis'
@@ -35,6 +36,16 @@ export const contenders = {
     const store = new RedisStore({ sendCommand: (...args) => client.call(...args), prefix: 'rlr:' })
     void store.init({ windowMs: 3_600_000 })
     return { check: async (key) => (await store.increment(key)).totalHits <= limit }
+  },
+  '@fastify/rate-limit': (client, limit) => {
+    const store = new FastifyRedisStore(false, false, client, 'frl:')
+    return {
+      check: (key) =>
+        new Promise((resolve, reject) => {
+          const answer = (error, result) => (error ? reject(error) : resolve(result.current <= limit))
+          store.incr(key, answer, 3_600_000, limit)
+        }),
+    }
   },
   'rate-limiter-flexible': (client, limit) => flexible(client, limit, {}),
   'rate-limiter-flexible, in-memory block': (client, limit) =>

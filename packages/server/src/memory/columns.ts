@@ -49,13 +49,13 @@ export function createColumns(most: number): Columns {
       const state = besides.size === 0 ? undefined : besides.get(place)?.state
       if (state !== undefined) return state
       const at = place * NUMBERS
-      const [untilUs = 0, atUs = 0, used = 0, unit = 0] = [
-        numbers[at],
-        numbers[at + 1],
-        numbers[at + 2],
-        numbers[at + 3],
-      ]
-      return { kind: 'count', count: { untilUs, atUs, used, unit } }
+      const count = {
+        untilUs: numbers[at] as number,
+        atUs: numbers[at + 1] as number,
+        used: numbers[at + 2] as number,
+        unit: numbers[at + 3] as number,
+      }
+      return { kind: 'count', count }
     },
     write(place, state) {
       size = Math.max(size, place + 1)
