@@ -171,6 +171,51 @@ describe('a body that can be read once', () => {
   }
 })
 
+describe('a body made by a function', () => {
+  const kinds: Record<string, () => BodyInit | Promise<BodyInit>> = {
+    'a stream': () => new Blob(['anew']).stream(),
+    'a Node stream': () => Readable.from([Buffer.from('anew')]) as unknown as BodyInit,
+    'a promise of a stream': async () => new Blob(['anew']).stream(),
+    'a string': () => 'anew',
+  }
+  for (const [kind, body] of Object.entries(kinds)) {
+    it(`is made for each attempt: ${kind}`, async () => {
+      const server = await serve(inTurn(refusal, refusal, {}))
+      const { signal } = new AbortController()
+      const response = await createFetch({ backoff })(server.url, { method: 'POST', body, signal })
+      expect(response.status).toBe(200)
+      expect(server.seen.map((seen) => seen.body.toString())).toEqual(['anew', 'anew', 'anew'])
+    })
+  }
+
+  it('is made when the call is sent, and not while it waits', async () => {
+    const { clock, fetch } = fakeServer(() => respond(200), 10)
+    const api = createFetch({ fetch, clock })
+    const first = api('http://api.test/')
+    let made = 0
+    const body = (): string => {
+      made += 1
+      return 'x'
+    }
+    const second = api('http://api.test/', { method: 'POST', body })
+    await clock.advance(5)
+    expect(made).toBe(0)
+    await clock.runUntil(Promise.all([first, second]))
+    expect(made).toBe(1)
+  })
+
+  it('that cannot be made fails the call with that error, and holds up nobody', async () => {
+    const { clock, sent, fetch } = fakeServer(() => respond(200))
+    const api = createFetch({ fetch, clock, retry: { networkErrors: true } })
+    const body = async (): Promise<string> => {
+      throw new Error('no such file')
+    }
+    await expect(api('http://api.test/', { method: 'POST', body })).rejects.toThrow('no such file')
+    expect((await api('http://api.test/')).status).toBe(200)
+    expect(sent).toHaveLength(1)
+  })
+})
+
 describe('the answer after a refusal', () => {
   it('has nothing of the refusal in it: a plain 200 after a gzipped 429', async () => {
     const { gzipSync } = await import('node:zlib')

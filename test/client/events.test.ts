@@ -16,7 +16,8 @@ describe('onEvent', () => {
     expect(events).toEqual([
       [0, { type: 'refused', status: 429, attempt: 1, retryAfterSeconds: 5, ...place }],
       [0, { type: 'retrying', status: 429, attempt: 2, waitSeconds: 5, ...place }],
-      [0, { type: 'waiting', queued: 1, waitSeconds: 5, ...place }],
+      [0, { type: 'waiting', reason: 'refusal', queued: 1, waitSeconds: 5, ...place }],
+      [5000, { type: 'answered', status: 200, attempts: 2, waitedSeconds: 5, ...place }],
     ])
   })
 
@@ -25,7 +26,48 @@ describe('onEvent', () => {
     const events: ClientEvent[] = []
     const api = createFetch({ fetch, clock, onEvent: (event) => events.push(event) })
     await clock.runUntil(Promise.all([api(url), api(url)]))
-    expect(events).toMatchObject([{ type: 'waiting', queued: 1, ...place }])
+    expect(events).toEqual([
+      { type: 'waiting', reason: 'answer', queued: 1, ...place },
+      { type: 'answered', status: 200, attempts: 1, waitedSeconds: 0, ...place },
+      { type: 'answered', status: 200, attempts: 1, waitedSeconds: 0.01, ...place },
+    ])
+  })
+
+  it('tells each reason to wait once, and not each call that waits, and tells it anew when the queue was empty', async () => {
+    const { clock, fetch } = fakeServer(
+      () =>
+        respond(200, {
+          ratelimit: '"b";r=0;t=1',
+          'ratelimit-policy': '"b";q=5;w=5;ratepact-refill="bucket"',
+        }),
+      10,
+    )
+    const events: ClientEvent[] = []
+    const onEvent = (event: ClientEvent): unknown => event.type === 'waiting' && events.push(event)
+    const api = createFetch({ fetch, clock, onEvent, maxWaitSeconds: 1000 })
+    await clock.runUntil(Promise.all(Array.from({ length: 40 }, () => api(url))))
+    expect(events).toMatchObject([
+      { reason: 'answer', queued: 1 },
+      { reason: 'limit', policy: 'b', queued: 39 },
+    ])
+    expect(events[1]).toHaveProperty('waitSeconds')
+    await clock.advance(1)
+    await clock.runUntil(api(url))
+    expect(events.slice(2)).toMatchObject([{ reason: 'limit', policy: 'b', queued: 1 }])
+  })
+
+  it('tells a retry after a call without an answer, without a status', async () => {
+    let calls = 0
+    const { clock, fetch } = fakeServer(() => {
+      calls += 1
+      if (calls === 1) throw new TypeError('fetch failed', { cause: new Error('reset') })
+      return respond(200)
+    })
+    const events: ClientEvent[] = []
+    const onEvent = (event: ClientEvent): unknown => events.push(event)
+    const api = createFetch({ fetch, clock, onEvent, random: () => 0, retry: { networkErrors: true } })
+    await clock.runUntil(api(url))
+    expect(events[0]).toEqual({ type: 'retrying', attempt: 2, waitSeconds: 0.05, ...place })
   })
 
   it('tells why a call was given up', async () => {

@@ -1,4 +1,5 @@
 import {
+  type CallOptions,
   type ClientOptions,
   createFetch,
   type KnownLimit,
@@ -29,13 +30,20 @@ const nonsense: [options: unknown, message: string][] = [
   ],
   [{ attemptTimeoutSeconds: 3e6 }, 'Expected attemptTimeoutSeconds to be'],
   [{ retry: 3 }, 'Expected retry to be an object, got 3'],
-  [{ retry: { status: [429] } }, 'Expected retry to have only statuses, methods, got status'],
+  [
+    { retry: { status: [429] } },
+    'Expected retry to have only statuses, methods, networkErrors, idempotencyKey, classify, budget, got status',
+  ],
   [{ retry: { statuses: 429 } }, 'Expected retry.statuses to be an array, got 429'],
   [
     { retry: { statuses: [429, 200] } },
     'Expected retry.statuses[1] to be a whole number from 400 to 599, got 200',
   ],
   [{ retry: { methods: ['GET', ''] } }, 'Expected retry.methods[1] to be the name of a method, got ""'],
+  [{ retry: { networkErrors: 1 } }, 'Expected retry.networkErrors to be true or false, got 1'],
+  [{ retry: { idempotencyKey: 'yes' } }, 'Expected retry.idempotencyKey to be a function, got "yes"'],
+  [{ retry: { classify: {} } }, 'Expected retry.classify to be a function, got an object'],
+  [{ retry: { budget: -1 } }, 'Expected retry.budget to be a number from 0 to 1000, got -1'],
   [{ backoff: 2 }, 'Expected backoff.delaySeconds to be a function, got undefined'],
   [{ clock: { now: () => 0 } }, 'Expected clock.setTimeout to be a function, got undefined'],
   [{ random: 0.5 }, 'Expected random to be a function, got 0.5'],
@@ -49,12 +57,13 @@ const nonsense: [options: unknown, message: string][] = [
 
 const nonsensicalCalls: [rateLimit: unknown, message: string][] = [
   [5, 'Expected rateLimit to be an object, got 5'],
-  [{ costs: 5 }, 'Expected rateLimit to have only cost, priority, maxWaitSeconds, got costs'],
+  [{ costs: 5 }, 'Expected rateLimit to have only cost, priority, maxWaitSeconds, fairnessKey, got costs'],
   [{ cost: -1 }, 'Expected rateLimit.cost to be a whole number from 0 to 999999999999999, got -1'],
   [{ cost: Number.NaN }, 'got NaN'],
   [{ cost: 0.5 }, 'got 0.5'],
   [{ priority: 'high' }, 'Expected rateLimit.priority to be a number from -1000 to 1000, got "high"'],
   [{ maxWaitSeconds: -1 }, 'Expected rateLimit.maxWaitSeconds to be'],
+  [{ fairnessKey: 7 }, 'Expected rateLimit.fairnessKey to be a string, got 7'],
 ]
 
 describe('options that make no sense', () => {
@@ -132,6 +141,7 @@ describe('types', () => {
     // @ts-expect-error a typo is told when compiling
     expect(() => createFetch({ maxWaitSecond: 5 })).toThrow()
     const init: RatepactInit = { method: 'GET', rateLimit: { cost: 2, priority: 1, maxWaitSeconds: 5 } }
-    expectTypeOf(init).toExtend<RequestInit>()
+    expectTypeOf<RequestInit>().toExtend<RatepactInit>()
+    expectTypeOf(init.rateLimit).toEqualTypeOf<CallOptions | undefined>()
   })
 })

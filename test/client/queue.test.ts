@@ -1,4 +1,4 @@
-import { createFetch, RateLimitError } from '@ratepact/client'
+import { type CloseOptions, createFetch, RateLimitError } from '@ratepact/client'
 import { describe, expect, it } from 'vitest'
 import { fakeServer, respond } from './fake.js'
 
@@ -286,7 +286,7 @@ describe('close', () => {
     await clock.advance(20)
     const flying = api(url)
     await clock.advance(1)
-    api.close()
+    void api.close()
     await expect(api(url)).rejects.toMatchObject({ name: 'RateLimitError', reason: 'closed' })
     expect((await clock.runUntil(pausing)).status).toBe(503)
     expect((await clock.runUntil(flying)).status).toBe(200)
@@ -301,9 +301,71 @@ describe('close', () => {
       expect(call).rejects.toMatchObject({ reason: 'closed' }),
     )
     await clock.advance(1)
-    api.close()
+    void api.close()
     await Promise.all(waiting)
     expect(clock.pending).toBe(0)
+  })
+})
+
+describe('close with drain', () => {
+  it('refuses what comes after, and lets what waits be sent as it would have been, retries too', async () => {
+    const { clock, sent, fetch } = fakeServer((number) => respond(number === 2 ? 429 : 200), 10)
+    const api = createFetch({ fetch, clock })
+    const calls = Promise.all([api(url), api(url), api(url)])
+    await clock.advance(1)
+    let closed = false
+    const closing = api.close({ drain: true }).then(() => {
+      closed = true
+    })
+    await expect(api(url)).rejects.toMatchObject({ name: 'RateLimitError', reason: 'closed' })
+    await clock.advance(11)
+    expect(closed).toBe(false)
+    expect((await clock.runUntil(calls)).map(({ status }) => status)).toEqual([200, 200, 200])
+    await closing
+    expect(sent).toHaveLength(4)
+    expect(clock.pending).toBe(0)
+  })
+
+  it('can be cut short by a plain close', async () => {
+    const { clock, fetch } = fakeServer(() => respond(200, exhausted))
+    const api = createFetch({ fetch, clock })
+    await api(url)
+    const waiting = expect(api(url)).rejects.toMatchObject({ reason: 'closed' })
+    await clock.advance(1)
+    const draining = api.close({ drain: true })
+    await api.close()
+    await Promise.all([waiting, draining])
+    expect(clock.pending).toBe(0)
+  })
+
+  it('is over at once when nothing is under way, and names an option that makes no sense', async () => {
+    const api = createFetch()
+    expect(() => api.close({ drains: true } as CloseOptions)).toThrow(
+      'Expected close options to have only drain',
+    )
+    await api.close({ drain: true })
+    await api.close()
+  })
+})
+
+describe('queue', () => {
+  it('tells what waits and what is under way, in all and by partition, without credentials', async () => {
+    const { clock, fetch } = fakeServer(() => respond(200), 10)
+    const api = createFetch({ fetch, clock })
+    expect(api.queue).toEqual({ waiting: 0, inFlight: 0, partitions: [] })
+    const secret = { headers: { authorization: 'Bearer secret' } }
+    const calls = [api(url), api(url), api(url), api(url, secret)]
+    await clock.advance(1)
+    expect(api.queue).toEqual({
+      waiting: 2,
+      inFlight: 2,
+      partitions: [
+        { partition: 'http://api.test #1', waiting: 2, inFlight: 1 },
+        { partition: 'http://api.test #2', waiting: 0, inFlight: 1 },
+      ],
+    })
+    await clock.runUntil(Promise.all(calls))
+    expect(api.queue).toEqual({ waiting: 0, inFlight: 0, partitions: [] })
   })
 })
 

@@ -27,6 +27,11 @@ export class Alarm {
     this.#timer = { handle, atMs }
   }
 
+  /** Fires at that instant if it would not fire before. */
+  setBefore(atMs: number): void {
+    if (!(this.#timer !== undefined && this.#timer.atMs <= atMs)) this.set(atMs)
+  }
+
   clear(): void {
     if (this.#timer !== undefined) this.#clock.clearTimeout(this.#timer.handle)
     this.#timer = undefined

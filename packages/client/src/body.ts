@@ -1,6 +1,17 @@
 import { cancelBody } from './cancel.js'
 import { type FetchInput, isRequest } from './target.js'
 
+export type Body = NonNullable<RequestInit['body']>
+
+/** Makes the body of one attempt. */
+export type BodyFactory = () => Body | null | Promise<Body | null>
+
+/** The arguments of fetch for one attempt. */
+export interface Arguments {
+  readonly input: FetchInput
+  readonly init: RequestInit
+}
+
 /** What is handed to fetch, as often as it can be handed. */
 export interface Outgoing {
   /** Whether the body can be sent more than once. */
@@ -9,20 +20,32 @@ export interface Outgoing {
    * The arguments for one attempt.
    * @param last whether no attempt can follow: what is only kept for another one is then not kept
    */
-  next(last: boolean): { readonly input: FetchInput; readonly init: RequestInit }
+  next(last: boolean): Arguments | Promise<Arguments>
   /** Lets go of what was kept for an attempt that never came. */
   done(): void
 }
 
 /** Takes the body as it is now: what the caller changes afterwards changes nothing. */
 export function outgoing(input: FetchInput, init: RequestInit): Outgoing {
-  const { body } = init
-  if (body === undefined || body === null) {
-    if (isRequest(input) && hasBody(input)) return outgoingRequest(input, init)
-    return { repeatable: true, next: () => ({ input, init }), done: () => {} }
+  const body: unknown = init.body
+  if (isNone(body) && isRequest(input) && hasBody(input)) return outgoingRequest(input, init)
+  const made = typeof body === 'function'
+  const taken = isNone(body) || made ? init : { ...init, body: copyBody(body as Body) }
+  return {
+    repeatable: !isConsumable(body),
+    next: () => (made ? withBody(input, init, body as BodyFactory) : { input, init: taken }),
+    done: () => {},
   }
-  const taken = { ...init, body: copyBody(body) }
-  return { repeatable: !isConsumable(body), next: () => ({ input, init: taken }), done: () => {} }
+}
+
+function isNone(body: unknown): boolean {
+  return body === undefined || body === null
+}
+
+async function withBody(input: FetchInput, init: RequestInit, make: BodyFactory): Promise<Arguments> {
+  const body = await make()
+  // fetch asks for it with every stream, and allows no other value.
+  return { input, init: { ...init, body, ...(isConsumable(body) ? { duplex: 'half' } : {}) } }
 }
 
 /** A Request gives its body once, so each attempt that another may follow leaves a clone behind. */
@@ -31,7 +54,7 @@ function outgoingRequest(request: Request, init: RequestInit): Outgoing {
   let kept: Request | undefined = taken
   return {
     repeatable: true,
-    next(last: boolean): { input: FetchInput; init: RequestInit } {
+    next(last: boolean): Arguments {
       const input: Request = kept ?? taken
       // A body that is used up already is fetch's to refuse.
       kept = last || input.bodyUsed ? undefined : input.clone()
@@ -59,7 +82,7 @@ function hasBody(request: Request): boolean {
 }
 
 /** fetch takes a body's bytes before it returns; a call that waits has to do the same. */
-function copyBody(body: NonNullable<RequestInit['body']>): NonNullable<RequestInit['body']> {
+function copyBody(body: Body): Body {
   if (body instanceof ArrayBuffer) return body.slice(0)
   // Shared memory is left as it is: fetch refuses it.
   if (ArrayBuffer.isView(body) && body.buffer instanceof ArrayBuffer) {

@@ -4,12 +4,19 @@ import type { Clock } from '@ratepact/contract'
 export class Budget {
   readonly #clock: Clock
   readonly #endMs: number
+  readonly #maxWaitMs: number
   #waitLeftMs: number
 
   constructor(clock: Clock, maxWaitMs: number, totalTimeoutMs: number) {
     this.#clock = clock
+    this.#maxWaitMs = maxWaitMs
     this.#waitLeftMs = maxWaitMs
     this.#endMs = clock.now() + totalTimeoutMs
+  }
+
+  /** How long it has waited so far. */
+  get waitedMs(): number {
+    return this.#maxWaitMs - this.#waitLeftMs
   }
 
   /** Until the whole call is over; infinite without a total timeout. */

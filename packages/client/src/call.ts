@@ -1,51 +1,23 @@
-import { type Attempted, attempt as sendOnce } from './attempt.js'
-import type { Outgoing } from './body.js'
+import type { Attempted } from './attempt.js'
 import { Budget } from './budget.js'
-import type { CallSettings } from './call-options.js'
-import { type Aside, setAside } from './drain.js'
+import { type Aside, failed, setAside } from './drain.js'
 import { RateLimitError, refusalError } from './errors.js'
-import { type EventAbout, seconds, tell } from './events.js'
-import { followBody, type Leftovers } from './follow.js'
-import type { Settings } from './options.js'
-import { type Outcome, readOutcome } from './outcome.js'
-import type { Flight } from './pace/pace.js'
-import type { Partition } from './partition.js'
-import type { QueueRefusal, Turn } from './queue.js'
+import { type EventAbout, seconds } from './events.js'
+import { type CallParts, type Ended, fly, type Surroundings } from './fly.js'
+import { followBody } from './follow.js'
 import { isRetryable, obstacle } from './retry.js'
 import { isSettled, markSettled } from './settled.js'
 import { sleep } from './sleep.js'
-import type { StopSignal } from './stop-signal.js'
-import type { FetchInput, Target } from './target.js'
-
-/** What all calls of a client share. */
-export interface Surroundings {
-  readonly settings: Settings
-  readonly send: (input: FetchInput, init: RequestInit) => Promise<Response>
-  /** Aborted when the client is closed. */
-  readonly closing: StopSignal
-  readonly leftovers: Leftovers
-}
-
-/** What one call is made of. */
-export interface CallParts {
-  readonly about: CallSettings
-  readonly target: Target
-  readonly outgoing: Outgoing
-  readonly partition: Partition
-  readonly route: string
-  readonly arrival: number
-  readonly signal: StopSignal | undefined
-}
-
-interface Answered extends Attempted {
-  readonly outcome: Outcome
-}
+import type { QueueRefusal, Sent, Turn } from './turn.js'
 
 /** One call of fetch: waits for its turn, sends, learns from the answer, and does it again where that helps. */
 export class Call {
   readonly #around: Surroundings
   readonly #parts: CallParts
   readonly #budget: Budget
+  /** How many times it was sent. */
+  #attempts = 0
+  #place: number | undefined
 
   constructor(around: Surroundings, parts: CallParts) {
     const { clock, totalTimeoutMs } = around.settings
@@ -58,57 +30,60 @@ export class Call {
     const { partition, outgoing } = this.#parts
     partition.begin()
     try {
-      return await this.#attempts()
+      return await this.#run()
     } finally {
       partition.end()
       outgoing.done()
     }
   }
 
-  async #attempts(): Promise<Response> {
+  async #run(): Promise<Response> {
+    const { clock } = this.#around.settings
     let aside: Aside | undefined
-    let pauseMs = 0
-    for (let attempt = 1; ; attempt += 1) {
-      let flight: Flight
+    for (let pauseMs = 0; ; ) {
+      let sent: Sent
       try {
-        flight = await this.#turn(attempt, pauseMs)
+        sent = await this.#turn(pauseMs)
       } catch (error) {
-        return this.#unsent(error, attempt, aside)
+        return this.#unsent(error, aside)
       }
       aside?.drop()
-      const answer = await this.#send(flight, attempt)
-      if (!this.#worthAnother(answer, attempt)) return this.#finish(answer)
-      aside = setAside(answer, this.#around.settings.clock)
-      pauseMs = answer.outcome.paced ? 0 : answer.outcome.waitMs
+      const ended = await this.#send(sent)
+      const { answer, error, outcome } = ended
+      if (!this.#isWorthAnother(ended)) {
+        if (answer !== undefined) return this.#finish(answer)
+        throw error
+      }
+      aside = answer === undefined ? failed(error) : setAside(answer, clock)
+      pauseMs = outcome.paced ? 0 : outcome.waitMs
     }
   }
 
   /** Pauses, then waits until the partition's pace lets the call go. */
-  #turn(attempt: number, pauseMs: number): Promise<Flight> {
+  #turn(pauseMs: number): Promise<Sent> {
     const { settings, closing } = this.#around
     const { signal, partition } = this.#parts
-    const turn = this.#claim(attempt)
+    const turn = this.#claim()
     return this.#budget.spend(async () => {
       if (signal?.aborted) throw signal.reason
       if (pauseMs > 0)
         await sleep(pauseMs, settings.clock, signal === undefined ? [closing] : [signal, closing])
-      const flight = partition.queue.take(turn)
-      if (flight instanceof Promise) this.#tellWaiting()
-      return flight
+      return partition.queue.take(turn)
     })
   }
 
-  #claim(attempt: number): Turn {
+  #claim(): Turn {
     const { partition, route, about, arrival, signal } = this.#parts
     const { leftMs, bound } = this.#budget
     return {
       route,
       cost: about.cost,
       priority: about.priority,
+      key: about.key,
       believeMs: about.maxWaitMs,
       arrival,
       deadlineMs: this.#around.settings.clock.now() + leftMs,
-      again: attempt > 1,
+      place: this.#place,
       signal,
       refuse({ why, waitMs }: QueueRefusal): Error {
         const reason = why === 'late' ? bound : why === 'full' ? 'queue-full' : 'closed'
@@ -117,87 +92,71 @@ export class Call {
     }
   }
 
-  /** A call that got no turn: it ends with its own refusal where it has one, else with the error. */
-  #unsent(error: unknown, attempt: number, aside: Aside | undefined): Response {
+  /** A call that got no turn: it ends as its last attempt did where it had one, else with the error. */
+  #unsent(error: unknown, aside: Aside | undefined): Response {
     const limited = error instanceof RateLimitError
-    if (limited) this.#tell({ type: 'gave-up', attempts: attempt - 1, reason: error.reason })
-    const refusal = limited ? aside?.take() : undefined
-    if (refusal !== undefined) return this.#finish(refusal)
+    if (limited) this.#tell({ type: 'gave-up', attempts: this.#attempts, reason: error.reason })
+    const last = limited ? aside?.take() : undefined
+    if (last !== undefined) return this.#finish(last)
     aside?.drop()
     throw error
   }
 
-  /** Sends, and tells the pace what came of it. */
-  async #send(flight: Flight, attempt: number): Promise<Answered> {
-    const { partition, target } = this.#parts
-    try {
-      const { response, controller } = await this.#fly(flight, attempt)
-      const { settings } = this.#around
-      const outcome = readOutcome(response, target.location.origin, settings, { partition, flight, attempt })
-      for (const fault of outcome.reading.ignored) this.#tell({ type: 'field-ignored', ...fault })
-      return { response, controller, outcome }
-    } catch (error) {
-      partition.pace.lost(flight)
-      throw error
-    } finally {
-      partition.queue.landed()
-    }
+  async #send({ flight, place }: Sent): Promise<Ended> {
+    this.#place = place
+    this.#attempts += 1
+    if (this.#attempts === 1) this.#parts.partition.retries.sent()
+    const ended = await fly(this.#around, this.#parts, flight, this.#attempts, this.#budget.totalLeftMs)
+    for (const fault of ended.outcome.reading?.ignored ?? []) this.#tell({ type: 'field-ignored', ...fault })
+    return ended
   }
 
-  #fly(flight: Flight, attempt: number): Promise<Attempted> {
-    const { settings, send } = this.#around
-    const { partition, outgoing, signal } = this.#parts
-    const { attemptTimeoutMs, maxAttempts, clock } = settings
-    const { totalLeftMs } = this.#budget
-    const timeoutReason = (): unknown =>
-      totalLeftMs < attemptTimeoutMs
-        ? refusalError('deadline', partition.label, Number.NaN, partition.pace.limits(flight.route))
-        : new DOMException(`No answer within ${attemptTimeoutMs / 1000} s`, 'TimeoutError')
-    const { input, init } = outgoing.next(attempt >= maxAttempts)
-    return sendOnce((own) => send(input, own === undefined ? init : { ...init, signal: own }), {
-      clock,
-      signal,
-      timeoutMs: Math.min(attemptTimeoutMs, totalLeftMs),
-      timeoutReason,
-    })
-  }
-
-  #worthAnother({ response, outcome }: Answered, attempt: number): boolean {
-    const { reading, limited, paced, waitMs } = outcome
+  /** Whether it is sent again. What nobody else should send again either is marked. */
+  #isWorthAnother({ answer, error, outcome }: Ended): boolean {
+    const { reading, limited, waitMs } = outcome
     const { settings } = this.#around
-    const { partition, outgoing, target, route, about } = this.#parts
-    const { status } = response
-    if (limited)
-      this.#tell({ type: 'refused', status, attempt, ...seconds('retryAfterSeconds', reading.hintMs) })
-    if (!isRetryable(status, target.method, settings) || isSettled(response)) return false
-    const { queue } = partition
+    const attempt = this.#attempts
+    const ending = answer === undefined ? error : answer.response
+    const status = answer?.response.status
+    if (limited && status !== undefined)
+      this.#tell({ type: 'refused', status, attempt, ...seconds('retryAfterSeconds', reading?.hintMs) })
+    if (isSettled(ending) || !isRetryable({ status, ...outcome }, this.#parts.target, settings)) return false
+    const reason = this.#obstacle(outcome)
+    if (reason !== undefined) {
+      markSettled(ending)
+      this.#tell({ type: 'gave-up', attempts: attempt, reason })
+      return false
+    }
+    const about = status === undefined ? {} : { status }
+    this.#tell({ type: 'retrying', ...about, attempt: attempt + 1, waitSeconds: waitMs / 1000 })
+    return true
+  }
+
+  #obstacle({ paced, waitMs }: Ended['outcome']): ReturnType<typeof obstacle> {
+    const { partition, route, about, outgoing } = this.#parts
+    const { queue, retries } = partition
     const { leftMs, bound } = this.#budget
-    const longestMs = paced && !queue.flying ? Math.max(waitMs, queue.waitMs(route, about.cost)) : waitMs
+    const longestMs = paced && queue.flying === 0 ? Math.max(waitMs, queue.waitMs(route, about.cost)) : waitMs
     const { repeatable } = outgoing
-    const reason = obstacle({ attempt, repeatable, waitMs: longestMs, leftMs, bound }, settings)
-    if (reason !== undefined) this.#tell({ type: 'gave-up', attempts: attempt, reason })
-    else this.#tell({ type: 'retrying', status, attempt: attempt + 1, waitSeconds: waitMs / 1000 })
-    return reason === undefined
+    const chances = { attempt: this.#attempts, repeatable, waitMs: longestMs, leftMs, bound }
+    return (
+      obstacle(chances, this.#around.settings.maxAttempts) ?? (paced || retries.take() ? undefined : 'budget')
+    )
   }
 
   #finish({ response, controller }: Attempted): Response {
-    const { settings, leftovers } = this.#around
+    const { leftovers, settings } = this.#around
     const { signal } = this.#parts
     if (settings.statuses.has(response.status)) markSettled(response)
     if (signal !== undefined && controller !== undefined) followBody(response, signal, controller, leftovers)
+    const { waitedMs } = this.#budget
+    const { status } = response
+    this.#tell({ type: 'answered', status, attempts: this.#attempts, waitedSeconds: waitedMs / 1000 })
     return response
-  }
-
-  #tellWaiting(): void {
-    const { partition, route, about } = this.#parts
-    const { queue } = partition
-    if (this.#around.settings.onEvent === undefined || queue.size === 0) return
-    const waitMs = queue.waitMs(route, about.cost)
-    this.#tell({ type: 'waiting', queued: queue.size, ...seconds('waitSeconds', waitMs) })
   }
 
   #tell(about: EventAbout): void {
     const { partition, route } = this.#parts
-    tell(this.#around.settings.onEvent, partition.label, route, about)
+    this.#around.settings.events.tell(partition.label, route, about)
   }
 }

@@ -20,6 +20,11 @@ export function checkWhole(name: string, value: unknown, least: number, most: nu
   throw misfit(name, `a whole number from ${least} to ${most}`, value)
 }
 
+export function checkText(name: string, value: unknown): string {
+  if (typeof value === 'string') return value
+  throw misfit(name, 'a string', value)
+}
+
 export function checkFunction<T>(name: string, value: T): T {
   if (typeof value === 'function') return value
   throw misfit(name, 'a function', value)
@@ -33,6 +38,16 @@ export function checkMembers(name: string, value: unknown, members: readonly str
       throw new TypeError(`Expected ${name} to have only ${members.join(', ')}, got ${member}`)
     }
   }
+}
+
+/** A list of which each entry passes the check. */
+export function checkList<T>(
+  name: string,
+  list: readonly unknown[],
+  check: (name: string, each: unknown) => T,
+): T[] {
+  if (!Array.isArray(list)) throw misfit(name, 'an array', list)
+  return list.map((each, index) => check(`${name}[${index}]`, each))
 }
 
 function misfit(name: string, rule: string, value: unknown): Error {

@@ -12,9 +12,9 @@ const mostKept = 65_536
 const mostRead = 1_048_576
 const mostMs = 1000
 
-/** A refusal put aside while its call waits to be sent again. */
+/** A refusal, or a failure, put aside while its call waits to be sent again. */
 export interface Aside {
-  /** The refusal, to be returned after all; undefined when it was too large or too slow to keep. */
+  /** The refusal, to be returned after all; undefined when it was too large or too slow to keep. A failure is thrown. */
   take(): Attempted | undefined
   /** It is not needed any more. */
   drop(): void
@@ -48,6 +48,16 @@ export function setAside(answer: Attempted, clock: Clock): Aside {
       return kept ? { response: copy, controller: answer.controller } : undefined
     },
     drop: () => cancelBody(copy.body),
+  }
+}
+
+/** An attempt that got no answer. */
+export function failed(error: unknown): Aside {
+  return {
+    take(): never {
+      throw error
+    },
+    drop: () => {},
   }
 }
 

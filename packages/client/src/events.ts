@@ -6,12 +6,20 @@ export interface EventPlace {
   readonly route: string
 }
 
-/** What happens inside a client, told to `onEvent`. Times are in seconds. */
+/** What calls wait for: an exhausted limit, the end of a refusal, or the answer to a call that finds out. */
+export type WaitReason = 'limit' | 'refusal' | 'answer'
+
+/** What happens inside a client, told to `onEvent` and on `node:diagnostics_channel`. Times are in seconds. */
 export type ClientEvent = EventPlace &
   (
     | {
-        /** A call has to wait before it is sent. `waitSeconds` is that of the first in the queue, where known. */
+        /**
+         * Calls have to wait before they are sent. Told once for each reason until the queue is empty, not for each
+         * call; the route is that of the first. `policy` is what holds it, `waitSeconds` for how long, where known.
+         */
         readonly type: 'waiting'
+        readonly reason: WaitReason
+        readonly policy?: string
         readonly queued: number
         readonly waitSeconds?: number
       }
@@ -23,9 +31,12 @@ export type ClientEvent = EventPlace &
         readonly retryAfterSeconds?: number
       }
     | {
-        /** The call will be sent again: told before the wait. `attempt` is the one to come. */
+        /**
+         * The call will be sent again: told before the wait. `attempt` is the one to come; no status = there was no
+         * answer.
+         */
         readonly type: 'retrying'
-        readonly status: number
+        readonly status?: number
         readonly attempt: number
         readonly waitSeconds: number
       }
@@ -33,7 +44,14 @@ export type ClientEvent = EventPlace &
         /** A refused call is not sent again, or a waiting one is not sent. */
         readonly type: 'gave-up'
         readonly attempts: number
-        readonly reason: RateLimitReason | 'attempts' | 'body'
+        readonly reason: RateLimitReason | 'attempts' | 'body' | 'budget'
+      }
+    | {
+        /** A call has its answer. `waitedSeconds` counts all its waits, the time in flight is not one. */
+        readonly type: 'answered'
+        readonly status: number
+        readonly attempts: number
+        readonly waitedSeconds: number
       }
     | {
         /** A field of an answer, or a member of it, was malformed and not used. */
@@ -48,20 +66,54 @@ type Placeless<Event> = Event extends unknown ? Omit<Event, keyof EventPlace> : 
 
 export type EventAbout = Placeless<ClientEvent>
 
-/** Tells one event to whoever listens. A listener that fails, now or later, never breaks a call. */
-export function tell(
-  listener: ((event: ClientEvent) => unknown) | undefined,
-  partition: string,
-  route: string,
-  about: EventAbout,
-): void {
-  if (listener === undefined) return
+type Listener = (event: ClientEvent) => unknown
+
+/** Tells events to whoever listens. A listener that fails, now or later, never breaks a call. */
+export class Events {
+  readonly #listeners: Listener[]
+  /** Of Node and what follows it; read without an import, so that the code stays the same everywhere. */
+  readonly #channels: typeof import('node:diagnostics_channel') | undefined =
+    globalThis.process?.getBuiltinModule?.('node:diagnostics_channel')
+
+  constructor(onEvent: Listener | undefined) {
+    const printing = isDebugging() ? import('./diagnostics.js') : undefined
+    this.#listeners = [onEvent, printing && printer(printing)].filter((each) => each !== undefined)
+  }
+
+  /** Whether anybody would hear of such an event. */
+  hears(type: ClientEvent['type']): boolean {
+    return this.#listeners.length > 0 || this.#channels?.hasSubscribers(channelOf(type)) === true
+  }
+
+  tell(partition: string, route: string, about: EventAbout): void {
+    if (!this.hears(about.type)) return
+    const event = { ...about, partition, route } as ClientEvent
+    for (const listener of this.#listeners) quietly(listener, event)
+    this.#channels?.channel(channelOf(about.type)).publish(event)
+  }
+}
+
+function channelOf(type: string): string {
+  return `ratepact:client:${type}`
+}
+
+function quietly(listener: Listener, event: ClientEvent): void {
   try {
-    const result = listener({ ...about, partition, route } as ClientEvent)
+    const result = listener(event)
     if (result instanceof Promise) result.catch(() => {})
   } catch {
     // The listener's own fault; the call goes on.
   }
+}
+
+/** Deno would ask its user before it shows an environment variable. */
+function isDebugging(): boolean {
+  return !('Deno' in globalThis) && globalThis.process?.env?.RATEPACT_DEBUG === '1'
+}
+
+/** In order, also what happens before the printer is there. */
+function printer(printing: Promise<typeof import('./diagnostics.js')>): Listener {
+  return (event) => printing.then(({ explain }) => console.error(`ratepact: ${explain(event)}`))
 }
 
 /** A member of that name where the time is known, else none. */

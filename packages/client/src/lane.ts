@@ -1,43 +1,32 @@
-import { Heap } from './heap.js'
-import type { Waiter } from './queue.js'
+import { Sorted } from './sorted.js'
+import type { Waiter } from './turn.js'
+
+/** A limit that holds the calls of a lane, as far as that decides how fast they can go. */
+export interface Holding {
+  readonly key: string
+  readonly quota: number
+  /** The time in which a whole quota comes back; Infinity = unknown. */
+  readonly windowMs: number
+}
 
 /** The waiting calls of one route: the first holds back the rest, whatever other routes do. */
 export class Lane {
-  readonly #order: Heap<Waiter> = new Heap(goesFirst)
-  readonly #deadlines: Heap<Waiter> = new Heap((a, b) => a.deadlineMs < b.deadlineMs)
-  /** What holds its calls, as far as that was looked up. */
-  keys: readonly string[]
+  readonly order: Sorted<Waiter> = inOrder()
+  readonly deadlines: Sorted<Waiter> = new Sorted(
+    (a, b) => a.deadlineMs - b.deadlineMs || a.arrival - b.arrival,
+  )
+  holding: readonly Holding[]
 
-  constructor(keys: readonly string[] = []) {
-    this.keys = keys
-  }
-
-  get size(): number {
-    return this.#order.size
-  }
-
-  /** The call that goes next. */
-  get first(): Waiter | undefined {
-    return this.#order.peek()
-  }
-
-  /** The call whose time is up next. */
-  get soonest(): Waiter | undefined {
-    return this.#deadlines.peek()
-  }
-
-  push(waiter: Waiter): void {
-    this.#order.push(waiter)
-    this.#deadlines.push(waiter)
-  }
-
-  remove(waiter: Waiter): void {
-    this.#order.remove(waiter)
-    this.#deadlines.remove(waiter)
+  constructor(holding: readonly Holding[] = []) {
+    this.holding = holding
   }
 }
 
-/** By priority, and among equals by arrival. */
-export function goesFirst(a: Waiter, b: Waiter): boolean {
-  return a.priority === b.priority ? a.arrival < b.arrival : a.priority > b.priority
+export function inOrder(): Sorted<Waiter> {
+  return new Sorted(goesFirst, ({ cost }) => cost)
+}
+
+/** By priority, among equals by place, which is that of arrival as long as all calls have one key. */
+export function goesFirst(a: Waiter, b: Waiter): number {
+  return b.priority - a.priority || a.place - b.place || a.arrival - b.arrival
 }

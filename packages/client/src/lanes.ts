@@ -1,8 +1,9 @@
-import { Heap } from './heap.js'
-import { goesFirst, Lane } from './lane.js'
+import { Fair } from './fair.js'
+import { goesFirst, type Holding, inOrder, Lane } from './lane.js'
 import { limitKey } from './pace/limit-key.js'
-import type { Pace } from './pace/pace.js'
-import type { Waiter } from './queue.js'
+import type { KnownLimit, Pace } from './pace/pace.js'
+import type { Sorted } from './sorted.js'
+import type { Waiter } from './turn.js'
 
 /** Each waking looks at all lanes, so there are not more. */
 const mostLanes = 100
@@ -12,12 +13,15 @@ const mostLanes = 100
  * one, and do so until that is empty: so calls of one route never pass each other.
  */
 export class Lanes {
+  readonly fair: Fair = new Fair()
   readonly #pace: Pace
   readonly #byRoute = new Map<string, Lane>()
   readonly #shared = new Lane()
+  readonly #all: Sorted<Waiter> = inOrder()
   /** How many calls wait for each limit; undefined = to be counted. */
   #waiting: Map<string, number> | undefined
-  #size = 0
+  /** Answers since then. */
+  #answers: number = Number.POSITIVE_INFINITY
 
   constructor(pace: Pace) {
     this.#pace = pace
@@ -25,83 +29,155 @@ export class Lanes {
 
   /** How many calls wait in all. */
   get size(): number {
-    return this.#size
+    return this.#all.size
   }
 
-  add(waiter: Waiter): void {
+  /** The call that goes next. */
+  get first(): Waiter | undefined {
+    return this.#all.first
+  }
+
+  add(waiter: Waiter): Lane {
     const lane = this.#laneFor(waiter.route)
-    lane.push(waiter)
+    lane.order.add(waiter)
+    lane.deadlines.add(waiter)
+    this.#all.add(waiter)
     this.#resized(lane, 1)
+    return lane
   }
 
-  remove(waiter: Waiter): void {
-    const own = this.#byRoute.get(waiter.route)
+  /** @returns whether it was the first of its lane */
+  remove(waiter: Waiter): boolean {
+    const { route } = waiter
+    const own = this.#byRoute.get(route)
     const lane = own ?? this.#shared
-    lane.remove(waiter)
+    const wasFirst = lane.order.first === waiter
+    lane.order.remove(waiter)
+    lane.deadlines.remove(waiter)
+    this.#all.remove(waiter)
     this.#resized(lane, -1)
-    if (own?.size === 0) this.#byRoute.delete(waiter.route)
+    if (own?.order.size === 0) this.#byRoute.delete(route)
+    return wasFirst
   }
 
-  /** An answer may have told what holds which route. */
-  changed(): void {
-    this.#waiting = undefined
+  /** An answer may have told what holds its route, and now and then what holds others too. */
+  answered(route: string): void {
+    this.#answers += 1
+    const lane = this.#byRoute.get(route)
+    if (this.#answers > this.#byRoute.size) this.#waiting = undefined
+    else if (lane !== undefined && String(this.#keysOf(route)) !== String(keys(lane.holding)))
+      this.#waiting = undefined
   }
 
   /** The lanes in which somebody waits, by the first of each. */
-  inOrder(): Heap<Lane> {
-    const order = new Heap<Lane>(({ first: a }, { first: b }) => {
-      return a !== undefined && b !== undefined && goesFirst(a, b)
-    })
-    for (const lane of this.#byRoute.values()) order.push(lane)
-    if (this.#shared.size > 0) order.push(this.#shared)
+  inOrder(): Lane[] {
+    const order = [...this.#byRoute.values()].sort(byFirst)
+    if (this.#shared.order.size > 0) replace(order, this.#shared)
     return order
   }
 
   /** How many calls wait for what holds that route. */
   queued(route: string): number {
     const lane = this.#byRoute.get(route)
-    if (this.#size === (lane ?? this.#shared).size) return this.#size
+    if (this.size === (lane ?? this.#shared).order.size) return this.size
     const counts = this.#counts()
-    const keys = lane?.keys ?? this.#keysOf(route)
-    const most = Math.max(...keys.map((key) => counts.get(key) ?? 0))
-    return keys.length === 0 ? this.#size : most + this.#shared.size
+    const own = lane?.holding ?? this.#holdingOf(route)
+    const most = Math.max(...own.map(({ key }) => counts.get(key) ?? 0))
+    return own.length === 0 ? this.size : most + this.#shared.order.size
   }
 
   /** Whether some limit holds both routes. */
   share(route: string, other: string): boolean {
     this.#counts()
-    const keys = this.#byRoute.get(other)?.keys ?? this.#keysOf(other)
-    const own = this.#byRoute.get(route)?.keys ?? this.#keysOf(route)
-    return route === other || own.some((key) => keys.includes(key))
+    const there = keys(this.#byRoute.get(other)?.holding ?? this.#holdingOf(other))
+    const own = this.#byRoute.get(route)?.holding ?? this.#holdingOf(route)
+    return route === other || own.some(({ key }) => there.includes(key))
+  }
+
+  /**
+   * How much longer than it would if it were first a call has to wait at least, because of those before it. Of limits
+   * that hold only some routes, only the calls in its own lane are sure to count.
+   *
+   * @param slackMs what is not longer need not be known exactly
+   */
+  behindMs(waiter: Waiter, { order }: Lane, slackMs: number): number {
+    if (this.first === waiter) return 0
+    const counts = this.#counts()
+    const { route, cost } = waiter
+    let known: readonly KnownLimit[] | undefined
+    let most = 0
+    for (const { key, quota, windowMs } of this.#byRoute.get(route)?.holding ?? []) {
+      if (!((this.#all.weight / quota) * windowMs > slackMs)) continue
+      const before = counts.get(key) === this.size ? this.#all : order
+      const units = before.before(waiter)
+      if (units === 0) continue
+      const windows = (units + cost) / quota
+      let ms = (Math.ceil(windows) - 1) * windowMs
+      if (!(ms > most)) continue
+      // A limit that is not exhausted may yet give a whole quota at once.
+      known ??= this.#pace.limits(route)
+      if (!known.some((limit) => limit.available < 1 && keyOf(limit) === key)) ms = (windows - 1) * windowMs
+      if (ms > most) most = ms
+    }
+    return most
   }
 
   #laneFor(route: string): Lane {
     const own = this.#byRoute.get(route)
     if (own !== undefined) return own
-    if (this.#shared.size > 0 || this.#byRoute.size >= mostLanes) return this.#shared
-    const lane = new Lane(this.#waiting && this.#keysOf(route))
+    if (this.#shared.order.size > 0 || this.#byRoute.size >= mostLanes) return this.#shared
+    const lane = new Lane(this.#waiting && this.#holdingOf(route))
     this.#byRoute.set(route, lane)
     return lane
   }
 
   #resized(lane: Lane, by: number): void {
-    this.#size += by
-    for (const key of lane.keys) this.#waiting?.set(key, (this.#waiting.get(key) ?? 0) + by)
-    if (this.#size === 0) this.changed()
+    for (const { key } of lane.holding) this.#waiting?.set(key, (this.#waiting.get(key) ?? 0) + by)
+    if (this.size > 0) return
+    this.#waiting = undefined
+    this.fair.clear()
   }
 
   #counts(): Map<string, number> {
     if (this.#waiting !== undefined) return this.#waiting
     const counts = new Map<string, number>()
     for (const [route, lane] of this.#byRoute) {
-      lane.keys = this.#keysOf(route)
-      for (const key of lane.keys) counts.set(key, (counts.get(key) ?? 0) + lane.size)
+      lane.holding = this.#holdingOf(route)
+      for (const { key } of lane.holding) counts.set(key, (counts.get(key) ?? 0) + lane.order.size)
     }
     this.#waiting = counts
+    this.#answers = 0
     return counts
   }
 
   #keysOf(route: string): readonly string[] {
-    return this.#pace.limits(route).map(({ policy, partitionKey }) => limitKey(policy, partitionKey))
+    return this.#pace.limits(route).map(keyOf)
   }
+
+  #holdingOf(route: string): readonly Holding[] {
+    return this.#pace.limits(route).map((limit) => {
+      const { unit, quota = 1, windowSeconds = Number.NaN, ratePerSecond = 0 } = limit
+      const windowMs =
+        unit === 'requests' ? Math.min(windowSeconds, quota / ratePerSecond) * 1000 : Number.NaN
+      return { key: keyOf(limit), quota, windowMs }
+    })
+  }
+}
+
+function keyOf({ policy, partitionKey }: KnownLimit): string {
+  return limitKey(policy, partitionKey)
+}
+
+function keys(holding: readonly Holding[]): readonly string[] {
+  return holding.map(({ key }) => key)
+}
+
+function byFirst({ order: { first: a } }: Lane, { order: { first: b } }: Lane): number {
+  return a === undefined || b === undefined ? 0 : goesFirst(a, b)
+}
+
+/** Puts a lane where its first belongs now. */
+export function replace(lanes: Lane[], lane: Lane): void {
+  const index = lanes.findIndex((other) => byFirst(lane, other) < 0)
+  lanes.splice(index < 0 ? lanes.length : index, 0, lane)
 }

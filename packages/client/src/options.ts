@@ -1,26 +1,13 @@
 import { type Clock, type QuotaPolicy, systemClock } from '@ratepact/contract'
 import { type Backoff, exponentialBackoff } from './backoff.js'
 import { type CallSettings, readMaxWaitMs } from './call-options.js'
-import { checkFunction, checkMembers, checkNumber, checkWhole, expected, given } from './check.js'
+import { checkFunction, checkList, checkMembers, checkNumber, checkWhole, expected, given } from './check.js'
 import { type DialectOptions, readDialect } from './dialect.js'
-import type { ClientEvent } from './events.js'
+import { type ClientEvent, Events } from './events.js'
 import { defaultPartition } from './partition.js'
+import { type RetryOptions, type RetrySettings, readRetry } from './retry-options.js'
 import { defaultRoute } from './route.js'
 import type { OutgoingRequest, Target } from './target.js'
-
-/** Which answers are worth sending a call again. */
-export interface RetryOptions {
-  /**
-   * Statuses after which a call is sent again. 429 says that nothing was done, so it holds for every method.
-   * @default [429]
-   */
-  readonly statuses?: readonly number[] | undefined
-  /**
-   * Methods sent again on any status but 429, which does not say whether something was done.
-   * @default ['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE'], those which may be repeated
-   */
-  readonly methods?: readonly string[] | undefined
-}
 
 /**
  * The answer of any implementation of fetch. Their types of `Response` do not fit each other (a body is a
@@ -73,7 +60,7 @@ export interface ClientOptions {
 }
 
 /** Options once checked, times in milliseconds. */
-export interface Settings {
+export interface Settings extends RetrySettings {
   readonly fetch: ClientOptions['fetch']
   readonly partition: (target: Target) => string
   readonly route: (target: Target) => string
@@ -84,20 +71,16 @@ export interface Settings {
   readonly maxAttempts: number
   readonly totalTimeoutMs: number
   readonly attemptTimeoutMs: number
-  readonly statuses: ReadonlySet<number>
-  readonly methods: ReadonlySet<string>
   readonly backoff: Backoff
   readonly clock: Clock
   readonly random: () => number
-  readonly onEvent: ClientOptions['onEvent']
+  readonly events: Events
 }
 
 const defaults = {
   maxWaitSeconds: 60,
   maxQueue: 1000,
   maxAttempts: 3,
-  statuses: [429],
-  methods: ['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE'],
   cost: 1,
   priority: 0,
 } as const
@@ -125,6 +108,7 @@ export function readOptions(options: ClientOptions): Settings {
     perCall: {
       cost: defaults.cost,
       priority: defaults.priority,
+      key: '',
       maxWaitMs: readMaxWaitMs('maxWaitSeconds', options.maxWaitSeconds, defaults.maxWaitSeconds * 1000),
     },
     maxQueue: checkWhole('maxQueue', given(options.maxQueue, defaults.maxQueue), 0, 10_000_000),
@@ -135,7 +119,7 @@ export function readOptions(options: ClientOptions): Settings {
     backoff: readBackoff(options.backoff),
     clock: readClock(options.clock),
     random: chosen('random', Math.random),
-    onEvent: chosen('onEvent', undefined as ClientOptions['onEvent']),
+    events: new Events(chosen('onEvent', undefined as ClientOptions['onEvent'])),
   }
 }
 
@@ -144,27 +128,8 @@ function readTimeoutMs(name: string, seconds: number | undefined): number {
   return checkNumber(name, seconds, 0.001, mostTimeoutSeconds, ' of seconds') * 1000
 }
 
-function readRetry(retry: RetryOptions | undefined): Pick<Settings, 'statuses' | 'methods'> {
-  if (retry !== undefined) checkMembers('retry', retry, ['statuses', 'methods'])
-  const statuses = readList('retry.statuses', given(retry?.statuses, defaults.statuses), (name, status) =>
-    checkWhole(name, status, 400, 599),
-  )
-  const methods = readList('retry.methods', given(retry?.methods, defaults.methods), readMethod)
-  return { statuses: new Set(statuses), methods: new Set(methods) }
-}
-
-function readMethod(name: string, method: unknown): string {
-  if (typeof method === 'string' && /^[A-Za-z-]+$/.test(method)) return method.toUpperCase()
-  throw new TypeError(expected(name, 'the name of a method', method))
-}
-
-function readList<T>(name: string, list: readonly unknown[], check: (name: string, each: unknown) => T): T[] {
-  if (!Array.isArray(list)) throw new TypeError(expected(name, 'an array', list))
-  return list.map((each, index) => check(`${name}[${index}]`, each))
-}
-
 function readPolicies(policies: readonly QuotaPolicy[] | undefined): readonly QuotaPolicy[] {
-  return readList('policies', given(policies, []), (name, policy) => {
+  return checkList('policies', given(policies, []), (name, policy) => {
     if (typeof policy !== 'object' || policy === null)
       throw new TypeError(expected(name, 'an object', policy))
     const { policy: policyName, quota, windowSeconds, unit } = policy as Partial<QuotaPolicy>

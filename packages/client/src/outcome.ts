@@ -3,16 +3,27 @@ import type { Settings } from './options.js'
 import type { Flight } from './pace/pace.js'
 import type { Partition } from './partition.js'
 import { type Reading, readAnswer } from './read.js'
+import { readAdvice } from './retry.js'
+import type { Verdict } from './retry-options.js'
 
 /** An answer, and what follows from it for its partition and its call. */
 export interface Outcome {
-  readonly reading: Reading
+  readonly reading?: Reading
   /** Whether it says that a limit is exhausted. */
   readonly limited: boolean
   /** Whether that limit is the partition's, so that the pace holds back all calls and not this one alone. */
   readonly paced: boolean
+  /** What is said of a retry, over all rules. */
+  readonly advice: boolean | undefined
   /** How long to wait before another attempt. */
   readonly waitMs: number
+}
+
+interface About {
+  readonly partition: Partition
+  readonly flight: Flight
+  readonly attempts: number
+  readonly verdict: Verdict
 }
 
 /** Reads the answer to one attempt and tells the partition. */
@@ -20,21 +31,29 @@ export function readOutcome(
   response: Response,
   origin: string,
   settings: Settings,
-  { partition, flight, attempt }: { partition: Partition; flight: Flight; attempt: number },
+  { partition, flight, attempts, verdict }: About,
 ): Outcome {
   const { statuses, clock, backoff, random, dialect } = settings
   const { status } = response
   const { streak, pace } = partition
   const reading = readAnswer(response, origin, dialect)
-  const limited = status === 429 || (statuses.has(status) && reading.hintMs !== undefined)
+  const seemsSo = status === 429 || (statuses.has(status) && reading.hintMs !== undefined)
+  const limited = verdict === undefined ? seemsSo : verdict === 'limited'
   const paced = limited && reading.own
   const refusals = paced ? streak.refused(flight.sentAtMs, clock.now()) : 0
-  const waitMs = retryWaitMs(reading.hintMs, Math.max(refusals, attempt), backoff, random)
+  const waitMs = retryWaitMs(reading.hintMs, Math.max(refusals, attempts), backoff, random)
   const { limits, policies } = reading
   if (!paced) streak.accepted(flight.sentAtMs)
+  if (paced) partition.blocked(clock.now() + waitMs)
   if (paced) pace.answered(flight, { outcome: 'refused', limits, policies, retryAfterMs: waitMs })
   else pace.answered(flight, { outcome: 'accepted', limits, policies })
-  return { reading, limited, paced, waitMs }
+  const advice = verdict === undefined ? readAdvice(response) : limited
+  return { reading, limited, paced, advice, waitMs }
+}
+
+/** What follows when no answer came. */
+export function unansweredOutcome({ backoff, random }: Settings, attempts: number): Outcome {
+  return { limited: false, paced: false, advice: undefined, waitMs: backoffMs(backoff, attempts, random) }
 }
 
 /**

@@ -1,8 +1,10 @@
-import type { Clock } from '@ratepact/contract'
+import type { Settings } from './options.js'
 import type { Pace } from './pace/pace.js'
 import { Queue } from './queue.js'
+import { RetryBudget } from './retry-budget.js'
 import { Streak } from './streak.js'
 import type { Target } from './target.js'
+import { Waiting } from './waiting.js'
 
 /**
  * The partition of a call by default: its origin and its credential, since those are what servers count
@@ -21,16 +23,28 @@ export class Partition {
   readonly pace: Pace
   readonly queue: Queue
   readonly streak: Streak = new Streak()
+  readonly retries: RetryBudget
   readonly #told: (idle: boolean) => void
   /** Calls that are under way, from their first claim to their last answer. */
   #busy = 0
+  #blockedUntilMs: number = Number.NEGATIVE_INFINITY
 
   /** @param told is told when the first call begins and when the last has ended */
-  constructor(label: string, pace: Pace, clock: Clock, maxQueue: number, told: (idle: boolean) => void) {
+  constructor(label: string, pace: Pace, settings: Settings, told: (idle: boolean) => void) {
+    const { clock, maxQueue, budget, events } = settings
+    const waiting = new Waiting(events)
     this.label = label
     this.#told = told
     this.pace = pace
-    this.queue = new Queue(pace, clock, maxQueue)
+    this.retries = new RetryBudget(clock, budget)
+    this.queue = new Queue(pace, clock, maxQueue, (first) =>
+      waiting.tell(this, first, clock.now() < this.#blockedUntilMs),
+    )
+  }
+
+  /** A refusal asks all calls to wait until then. */
+  blocked(untilMs: number): void {
+    this.#blockedUntilMs = Math.max(this.#blockedUntilMs, untilMs)
   }
 
   /** A call begins. */

@@ -32,11 +32,11 @@ export class Partitions {
   }
 
   #make(key: string, origin: string): Partition {
-    const { clock, random, policies, perCall, maxQueue } = this.#settings
+    const { clock, random, policies, perCall } = this.#settings
     this.#made += 1
     const maxBlockMs = Math.max(perCall.maxWaitMs, leastBelievedMs)
     const pace = createPace({ clock, random, policies, maxBlockMs })
-    const partition = new Partition(`${origin} #${this.#made}`, pace, clock, maxQueue, (idle) => {
+    const partition = new Partition(`${origin} #${this.#made}`, pace, this.#settings, (idle) => {
       // One that was forgotten before its first call must not take the place of its successor.
       if (this.#known.get(key) !== partition) return
       if (idle) this.#resting.add(key, partition)

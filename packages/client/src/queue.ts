@@ -1,41 +1,9 @@
 import type { Clock } from '@ratepact/contract'
 import { Alarm } from './alarm.js'
 import type { Lane } from './lane.js'
-import { Lanes } from './lanes.js'
-import type { Flight, Pace } from './pace/pace.js'
-import type { StopSignal } from './stop-signal.js'
-
-/** A call's claim to be sent. */
-export interface Turn {
-  readonly route: string
-  readonly cost: number
-  /** Higher goes first; among equals the earlier arrival. */
-  readonly priority: number
-  /** Position by arrival. A retry keeps the one it had, and so comes before all that arrived later. */
-  readonly arrival: number
-  /** The instant after which the call is not worth sending any more. */
-  readonly deadlineMs: number
-  /** For how long it believes a stated wait, if for longer than all do. */
-  readonly believeMs: number
-  /** Whether it was sent before: a retry is never turned away from a full queue. */
-  readonly again: boolean
-  readonly signal: StopSignal | undefined
-  /** Makes the error that the call ends with when it cannot be sent. */
-  readonly refuse: (refusal: QueueRefusal) => Error
-}
-
-/** Why a call will not be sent, and how long until the first in the queue could go (may be infinite). */
-export interface QueueRefusal {
-  readonly why: 'full' | 'late' | 'closed'
-  readonly waitMs: number
-}
-
-/** A call that waits. What comes of it is told to whoever listens, once somebody does. */
-export interface Waiter extends Turn {
-  /** The flight or the error that its wait ended with. */
-  ended?: Flight | Error
-  settle?: (ended: Flight | Error) => void
-}
+import { Lanes, replace } from './lanes.js'
+import type { Pace } from './pace/pace.js'
+import type { Sent, Turn, Waiter } from './turn.js'
 
 /** A timer may wake this late; what could go in time is not refused for it. */
 const lateWakeMs = 100
@@ -48,17 +16,20 @@ export class Queue {
   readonly #pace: Pace
   readonly #clock: Clock
   readonly #maxQueue: number
+  readonly #held: ((first: Waiter | undefined) => void) | undefined
   readonly #alarm: Alarm
   readonly #lanes: Lanes
   #flying = 0
   #closed = false
 
-  constructor(pace: Pace, clock: Clock, maxQueue: number) {
+  /** @param held is told who waits first, if anybody does, whenever that was looked at */
+  constructor(pace: Pace, clock: Clock, maxQueue: number, held?: (first: Waiter | undefined) => void) {
     this.#pace = pace
     this.#clock = clock
     this.#maxQueue = maxQueue
+    this.#held = held
     this.#lanes = new Lanes(pace)
-    this.#alarm = new Alarm(clock, () => this.#pump())
+    this.#alarm = new Alarm(clock, () => this.#pump(true))
   }
 
   /** How many calls wait. */
@@ -66,9 +37,14 @@ export class Queue {
     return this.#lanes.size
   }
 
-  /** Whether an answer is to come that may change what is known. */
-  get flying(): boolean {
-    return this.#flying > 0
+  /** How many answers are to come that may change what is known. */
+  get flying(): number {
+    return this.#flying
+  }
+
+  /** The call that goes next. */
+  get first(): Waiter | undefined {
+    return this.#lanes.first
   }
 
   /**
@@ -76,57 +52,62 @@ export class Queue {
    * A stated wait counts to its end, however much of it is believed.
    */
   waitMs(route: string, cost: number): number {
-    return this.#nextMs({ route, cost }, 1, Number.POSITIVE_INFINITY) - this.#clock.now()
+    return this.#nextMs({ route, cost, believeMs: Number.POSITIVE_INFINITY }, 1) - this.#clock.now()
   }
 
   /**
    * Books the call at once when nothing holds it back, else waits for its turn. Whoever ends the flight
    * calls `landed`. Throws or rejects with what `refuse` makes, or with the signal's reason.
    */
-  take(turn: Turn): Flight | Promise<Flight> {
+  take(turn: Turn): Sent | Promise<Sent> {
     if (this.#closed) throw turn.refuse({ why: 'closed', waitMs: Number.POSITIVE_INFINITY })
-    if (this.size === 0 && !(this.#nextMs(turn, 1, turn.believeMs) > this.#clock.now()))
-      return this.#send(turn)
-    const waiter: Waiter = { ...turn }
-    this.#lanes.add(waiter)
-    this.#pump()
-    if (waiter.ended instanceof Error) throw waiter.ended
-    if (waiter.ended !== undefined) return waiter.ended
-    if (!turn.again && this.size > this.#maxQueue) {
-      this.#lanes.remove(waiter)
-      this.#pump()
-      throw turn.refuse({ why: 'full', waitMs: this.waitMs(turn.route, turn.cost) })
+    const { fair } = this.#lanes
+    const { key, cost, route } = turn
+    if (this.size === 0 && !(this.#nextMs(turn, 1) > this.#clock.now()))
+      return this.#send(turn, turn.place ?? fair.now)
+    const waiter: Waiter = { ...turn, place: fair.place(key, cost, turn.place) }
+    this.#add(waiter)
+    const { ended } = waiter
+    if (ended instanceof Error) throw ended
+    if (ended !== undefined) return ended
+    if (turn.place === undefined && this.size > this.#maxQueue) {
+      this.#leave(waiter)
+      throw turn.refuse({ why: 'full', waitMs: this.waitMs(route, cost) })
     }
+    this.#held?.(this.first)
     return this.#wait(waiter)
   }
 
   /** A flight has ended, and the pace knows. */
-  landed(): void {
+  landed(route: string): void {
     this.#flying -= 1
-    this.#lanes.changed()
-    this.#pump()
+    this.#lanes.answered(route)
+    this.#pump(true)
   }
 
   /** Ends every wait, now and from now on. Calls in flight are left alone. */
   close(): void {
     this.#closed = true
-    const order = this.#lanes.inOrder()
-    for (let lane = order.peek(); lane !== undefined; lane = order.peek()) {
-      order.remove(lane)
-      for (let first = lane.first; first !== undefined; first = lane.first) {
-        this.#end(first, first.refuse({ why: 'closed', waitMs: Number.POSITIVE_INFINITY }))
-      }
+    for (let { first } = this; first !== undefined; first = this.first) {
+      this.#end(first, first.refuse({ why: 'closed', waitMs: Number.POSITIVE_INFINITY }))
     }
     this.#alarm.clear()
   }
 
-  #wait(waiter: Waiter): Promise<Flight> {
+  /** One that is not the first of its lane changes nothing for the others. */
+  #add(waiter: Waiter): void {
+    const lane = this.#lanes.add(waiter)
+    const { first = waiter } = lane.order
+    if (first === waiter) this.#pump(false)
+    else if (!this.#refuseLate(lane, waiter, this.#nextMs(first, 0))) this.#alarm.setBefore(waiter.deadlineMs)
+  }
+
+  #wait(waiter: Waiter): Promise<Sent> {
     const { signal } = waiter
     return new Promise((resolve, reject) => {
       const release = signal?.listen(() => {
-        this.#lanes.remove(waiter)
+        this.#leave(waiter)
         reject(signal.reason)
-        this.#pump()
       })
       waiter.settle = (ended) => {
         release?.()
@@ -136,46 +117,62 @@ export class Queue {
     })
   }
 
+  #leave(waiter: Waiter): void {
+    const wasFirst = this.#remove(waiter, false)
+    if (wasFirst) this.#pump(false)
+  }
+
   /**
    * Looks at everything anew: sends who may go, in order, refuses who never can, sets the timer for the rest.
    * A lane that must wait is asked once: whoever goes after it leaves no more for it.
    */
-  #pump(): void {
+  #pump(tell: boolean): void {
     const order = this.#lanes.inOrder()
     const held: Waiter[] = []
     let wakeMs = Number.POSITIVE_INFINITY
-    for (let lane = order.peek(); lane !== undefined; lane = order.peek()) {
-      order.remove(lane)
+    for (let lane = order.shift(); lane !== undefined; lane = order.shift()) {
       const atMs = this.#serve(lane, held)
-      if (lane.first === undefined) continue
-      if (atMs === undefined) order.push(lane)
+      const { first } = lane.order
+      if (first === undefined) continue
+      if (atMs === undefined) replace(order, lane)
       else {
-        held.push(lane.first)
+        held.push(first)
         wakeMs = Math.min(wakeMs, atMs)
       }
     }
     if (this.size === 0) this.#alarm.clear()
     else this.#alarm.set(wakeMs)
+    if (tell || this.size === 0) this.#held?.(this.first)
   }
 
   /** @returns undefined when a call left the lane, else when to look at it again */
-  #serve({ first, soonest }: Lane, held: readonly Waiter[]): number | undefined {
-    if (first === undefined || soonest === undefined) return undefined
-    const atMs = this.#nextMs(first, 0, first.believeMs)
-    // Read after the pace has read it, or its "now" would lie ahead of this one.
+  #serve(lane: Lane, held: readonly Waiter[]): number | undefined {
+    const { first, last } = lane.order
+    const soonest = lane.deadlines.first
+    if (first === undefined || last === undefined || soonest === undefined) return undefined
+    const atMs = this.#nextMs(first, 0)
+    if (this.#refuseLate(lane, soonest, atMs) || this.#refuseLate(lane, last, atMs)) return undefined
     const nowMs = this.#clock.now()
-    // While an answer is to come the instant is a guess: it may yet be sooner.
-    const hopeless = !this.flying && soonest.deadlineMs < atMs
-    const over = soonest.deadlineMs + (atMs > nowMs ? 0 : lateWakeMs) <= nowMs
-    if (hopeless || over) {
-      const toldMs = this.#nextMs(first, 0, Number.POSITIVE_INFINITY)
-      this.#end(soonest, soonest.refuse({ why: 'late', waitMs: Math.max(0, toldMs - nowMs) }))
-      return undefined
-    }
     const keptMs = atMs > nowMs ? atMs : this.#keptMs(first, held)
     if (keptMs > nowMs) return Math.min(keptMs, soonest.deadlineMs)
-    this.#end(first, this.#send(first))
+    this.#end(first, this.#send(first, first.place))
     return undefined
+  }
+
+  /** @returns whether it was refused, because it cannot go in time */
+  #refuseLate(lane: Lane, waiter: Waiter, firstMs: number): boolean {
+    // Read after the pace has read it, or its "now" would lie ahead of this one.
+    const nowMs = this.#clock.now()
+    const over = waiter.deadlineMs + (firstMs > nowMs ? 0 : lateWakeMs) <= nowMs
+    // While an answer is to come the first one's instant is a guess: it may yet be sooner.
+    const soonestMs = this.#flying > 0 ? nowMs : firstMs
+    const slackMs = Math.max(waiter.deadlineMs, nowMs) - soonestMs
+    const behindMs = this.#lanes.behindMs(waiter, lane, slackMs)
+    if (!over && behindMs <= slackMs) return false
+    const { first = waiter } = lane.order
+    const toldMs = this.#nextMs({ ...first, believeMs: Number.POSITIVE_INFINITY }, 0) - nowMs
+    this.#end(waiter, waiter.refuse({ why: 'late', waitMs: Math.max(0, toldMs) + behindMs }))
+    return true
   }
 
   /** Until when a call is kept from taking what one before it, on another route, needs more of and waits for. */
@@ -184,22 +181,29 @@ export class Queue {
     for (const other of held) {
       if (other.cost > most && this.#lanes.share(route, other.route)) most = other.cost
     }
-    return most === cost ? 0 : this.#nextMs({ route, cost: most }, 0, believeMs)
+    return most === cost ? 0 : this.#nextMs({ route, cost: most, believeMs }, 0)
   }
 
   /** When the pace lets it go, with so many in its route's queue beside those that wait. */
-  #nextMs({ route, cost }: Pick<Turn, 'route' | 'cost'>, beside: number, believeMs: number): number {
+  #nextMs({ route, cost, believeMs }: Pick<Turn, 'route' | 'cost' | 'believeMs'>, beside: number): number {
     return this.#pace.next(route, cost, this.#lanes.queued(route) + beside, believeMs)
   }
 
-  #send({ route, cost }: Turn): Flight {
+  #send({ route, cost }: Turn, place: number): Sent {
     this.#flying += 1
-    return this.#pace.send(route, cost)
+    return { flight: this.#pace.send(route, cost), place }
   }
 
-  #end(waiter: Waiter, ended: Flight | Error): void {
-    this.#lanes.remove(waiter)
+  #end(waiter: Waiter, ended: Sent | Error): void {
+    this.#remove(waiter, !(ended instanceof Error))
     waiter.ended = ended
     waiter.settle?.(ended)
+  }
+
+  /** @returns whether it was the first of its lane */
+  #remove(waiter: Waiter, served: boolean): boolean {
+    const { key, place, cost } = waiter
+    this.#lanes.fair.left(key, place, cost, served)
+    return this.#lanes.remove(waiter)
   }
 }

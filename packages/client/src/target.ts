@@ -27,6 +27,11 @@ export class Target implements OutgoingRequest {
     this.#given = given
   }
 
+  /** The same target, with those headers. */
+  with(headers: RequestInit['headers']): Target {
+    return headers === this.#given ? this : new Target(this.location, this.method, headers)
+  }
+
   get url(): string {
     return this.location.href
   }

@@ -1,0 +1,117 @@
+import { type Attempted, attempt } from './attempt.js'
+import type { Arguments, Outgoing } from './body.js'
+import type { CallSettings } from './call-options.js'
+import { cancelBody } from './cancel.js'
+import { refusalError } from './errors.js'
+import type { Leftovers } from './follow.js'
+import type { Settings } from './options.js'
+import { type Outcome, readOutcome, unansweredOutcome } from './outcome.js'
+import type { Flight } from './pace/pace.js'
+import type { Partition } from './partition.js'
+import { peekAt } from './peek.js'
+import { isNetworkError } from './retry.js'
+import type { Verdict } from './retry-options.js'
+import type { StopSignal } from './stop-signal.js'
+import type { FetchInput, Target } from './target.js'
+
+/** What all calls of a client share. */
+export interface Surroundings {
+  readonly settings: Settings
+  readonly send: (input: FetchInput, init: RequestInit) => Promise<Response>
+  /** Aborted when the client is closed. */
+  readonly closing: StopSignal
+  readonly leftovers: Leftovers
+}
+
+/** What one call is made of. */
+export interface CallParts {
+  readonly about: CallSettings
+  readonly target: Target
+  readonly outgoing: Outgoing
+  readonly partition: Partition
+  readonly route: string
+  readonly arrival: number
+  readonly signal: StopSignal | undefined
+}
+
+/** What came of one attempt: an answer, or an error after which another attempt may help. */
+export type Ended = { readonly outcome: Outcome } & (
+  | { readonly answer: Attempted; readonly error?: never }
+  | { readonly answer?: never; readonly error: unknown }
+)
+
+/** Sends once, and tells the partition what came of it. Rejects when no other attempt would help. */
+export async function fly(
+  around: Surroundings,
+  parts: CallParts,
+  flight: Flight,
+  attempts: number,
+  totalLeftMs: number,
+): Promise<Ended> {
+  const { partition, target, signal } = parts
+  const { settings } = around
+  let verdict: Verdict
+  const judge = async (response: Response): Promise<Response> => {
+    const judged = await judgedBy(settings, response)
+    verdict = judged.verdict
+    return judged.response
+  }
+  const last = attempts >= settings.maxAttempts
+  try {
+    const answer = await attempt(
+      (own) => {
+        const sent = sendNow(around, parts.outgoing.next(last), own)
+        return settings.classify === undefined ? sent : sent.then(judge)
+      },
+      limitsOf(parts, settings, totalLeftMs),
+    )
+    const about = { partition, flight, attempts, verdict }
+    return { answer, outcome: readOutcome(answer.response, target.location.origin, settings, about) }
+  } catch (error) {
+    partition.pace.lost(flight)
+    if (signal?.aborted || !isNetworkError(error)) throw error
+    return { error, outcome: unansweredOutcome(settings, attempts) }
+  } finally {
+    partition.queue.landed(flight.route)
+  }
+}
+
+function sendNow(
+  { send }: Surroundings,
+  given: Arguments | Promise<Arguments>,
+  signal: AbortSignal | undefined,
+): Promise<Response> {
+  const go = ({ input, init }: Arguments): Promise<Response> =>
+    send(input, signal === undefined ? init : { ...init, signal })
+  return given instanceof Promise ? given.then(go) : go(given)
+}
+
+async function judgedBy(
+  { classify, clock }: Settings,
+  answer: Response,
+): Promise<{ response: Response; verdict: Verdict }> {
+  let peeking: ReturnType<typeof peekAt> | undefined
+  const peek = async (): Promise<string> => {
+    peeking ??= peekAt(answer, clock)
+    return (await peeking).text
+  }
+  try {
+    const verdict = await classify?.(answer, peek)
+    return { response: (await peeking)?.response ?? answer, verdict }
+  } catch (error) {
+    cancelBody((await peeking)?.response.body ?? answer.body)
+    throw error
+  }
+}
+
+function limitsOf(
+  { partition, route, signal }: CallParts,
+  { clock, attemptTimeoutMs }: Settings,
+  totalLeftMs: number,
+): Parameters<typeof attempt>[1] {
+  const timeoutReason = (): unknown =>
+    totalLeftMs < attemptTimeoutMs
+      ? refusalError('deadline', partition.label, Number.NaN, partition.pace.limits(route))
+      : new DOMException(`No answer within ${attemptTimeoutMs / 1000} s`, 'TimeoutError')
+  return { clock, signal, timeoutMs: Math.min(attemptTimeoutMs, totalLeftMs), timeoutReason }
+}

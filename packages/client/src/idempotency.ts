@@ -1,0 +1,32 @@
+import { expected } from './check.js'
+import type { Settings } from './options.js'
+import type { Target } from './target.js'
+
+const field = 'Idempotency-Key'
+
+/**
+ * The headers of a call with a key in them, where it needs one to be sent again without harm; the same as before
+ * where it needs none or has one. In a page none is made for another origin: a browser would ask there first whether
+ * such a field is allowed, and fail the call if it is not.
+ */
+export function withIdempotencyKey(
+  headers: RequestInit['headers'],
+  target: Target,
+  { idempotencyKey, methods }: Settings,
+): RequestInit['headers'] {
+  if (idempotencyKey === false || methods.has(target.method) || target.headers.has(field)) return headers
+  const key = idempotencyKey === true ? ownKey(target) : idempotencyKey(target)
+  if (key === undefined) return headers
+  if (typeof key !== 'string') {
+    throw new TypeError(expected('the result of retry.idempotencyKey', 'a string or undefined', key))
+  }
+  if (Array.isArray(headers) || headers instanceof Headers) return [...headers, [field, key]]
+  return { ...headers, [field]: key }
+}
+
+function ownKey({ location }: Target): string | undefined {
+  const page = globalThis.location?.origin
+  if (page !== undefined && page !== location.origin) return undefined
+  const bytes = crypto.getRandomValues(new Uint8Array(16))
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
+}

@@ -1,0 +1,87 @@
+import { checkFunction, checkList, checkMembers, checkNumber, checkWhole, expected, given } from './check.js'
+import type { OutgoingRequest } from './target.js'
+
+/** What a caller's own look at an answer comes to; undefined = no opinion. */
+export type Verdict = 'limited' | 'ok' | undefined
+
+/** Which calls are sent again. */
+export interface RetryOptions {
+  /**
+   * Statuses after which a call is sent again. 429 says that nothing was done, so it holds for every method, and so
+   * does a 503 with a `Retry-After`, if it is listed.
+   * @default [429]
+   */
+  readonly statuses?: readonly number[] | undefined
+  /**
+   * Methods sent again where it is not known whether something was done; others only with an `Idempotency-Key`.
+   * @default ['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE'], those which may be repeated
+   */
+  readonly methods?: readonly string[] | undefined
+  /** Whether a call that got no answer (connection lost, `attemptTimeoutSeconds` over) is sent again. @default false */
+  readonly networkErrors?: boolean | undefined
+  /**
+   * Gives each call whose method may not be repeated an `Idempotency-Key`, the same at each attempt: `true` one of its
+   * own (in a page only towards the page's own origin), a function whatever it returns.
+   * @default false
+   */
+  readonly idempotencyKey?: boolean | ((request: OutgoingRequest) => string | undefined) | undefined
+  /**
+   * Looks at an answer before all rules: `limited` = it was refused because of a limit, whatever its status; `ok` = it
+   * was not. `peek` reads the beginning of the body (64 kB, one second at most) and leaves the body whole.
+   */
+  readonly classify?:
+    | ((response: Response, peek: () => Promise<string>) => Verdict | Promise<Verdict>)
+    | undefined
+  /**
+   * How many retries a partition may make for each call it sends, where no limit paces them; one each second comes on
+   * top.
+   * @default 0.2
+   */
+  readonly budget?: number | undefined
+}
+
+/** The same once checked. */
+export interface RetrySettings {
+  readonly statuses: ReadonlySet<number>
+  readonly methods: ReadonlySet<string>
+  readonly networkErrors: boolean
+  readonly idempotencyKey: boolean | ((request: OutgoingRequest) => string | undefined)
+  readonly classify: RetryOptions['classify']
+  readonly budget: number
+}
+
+const defaults = {
+  statuses: [429],
+  methods: ['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE'],
+  budget: 0.2,
+} as const
+
+const names = ['statuses', 'methods', 'networkErrors', 'idempotencyKey', 'classify', 'budget']
+
+/** @throws TypeError or RangeError that names the option, the rule and what was given. */
+export function readRetry(retry: RetryOptions = {}): RetrySettings {
+  checkMembers('retry', retry, names)
+  const { networkErrors = false, idempotencyKey = false, classify, budget = defaults.budget } = retry
+  const statuses = checkList('retry.statuses', given(retry.statuses, defaults.statuses), (name, status) =>
+    checkWhole(name, status, 400, 599),
+  )
+  const methods = checkList('retry.methods', given(retry.methods, defaults.methods), readMethod)
+  if (typeof networkErrors !== 'boolean')
+    throw new TypeError(expected('retry.networkErrors', 'true or false', networkErrors))
+  if (typeof idempotencyKey !== 'boolean') checkFunction('retry.idempotencyKey', idempotencyKey)
+  if (classify !== undefined) checkFunction('retry.classify', classify)
+  checkNumber('retry.budget', budget, 0, 1000)
+  return {
+    statuses: new Set(statuses),
+    methods: new Set(methods),
+    networkErrors,
+    idempotencyKey,
+    classify,
+    budget,
+  }
+}
+
+function readMethod(name: string, method: unknown): string {
+  if (typeof method === 'string' && /^[A-Za-z-]+$/.test(method)) return method.toUpperCase()
+  throw new TypeError(expected(name, 'the name of a method', method))
+}
