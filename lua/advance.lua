@@ -30,9 +30,9 @@ local function part_of(room, unit, ask)
   return math.min(ask.want, math.max(0, math.floor(room / ask.share / unit)))
 end
 
-local function end_of(terms, lasts)
+local function end_of(terms, known, lasts)
   if #terms >= MOST_TERMS then
-    return terms[#terms].ends
+    return math.max(terms[#terms].ends, known)
   end
   local step = ceil(lasts / 2)
   return ceil((now + lasts) / step) * step
@@ -57,7 +57,7 @@ local function advance_bucket(record_key, key, policy, ask)
   if there > 0 then
     hold(terms, ask.ends, -there)
   end
-  local ends = end_of(terms, ask.lasts)
+  local ends = end_of(terms, ask.ends, ask.lasts)
   local others, lasts = held_in(terms), math.max(longest_term(terms, now), ends - now)
   local room = policy.most - own - others - left - lasts * rate
   local given = part_of(room, unit, ask)

@@ -23,8 +23,11 @@ export interface Limit<Name extends string = string> {
   readonly allowed: boolean
 }
 
-/** Who answered. `deny-cache`: this process, which had been refused before and for long enough. `none`: nobody could. */
-export type Source = 'store' | 'deny-cache' | 'none'
+/**
+ * Who answered. `deny-cache`: this process, which had been refused before and for long enough. `lease`: this process,
+ * out of units that it had taken ahead. `none`: nobody could.
+ */
+export type Source = 'store' | 'deny-cache' | 'lease' | 'none'
 
 interface Common {
   readonly source: Source

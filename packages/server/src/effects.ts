@@ -45,9 +45,9 @@ export function createEffects<Name extends string>(
   }
 
   async function bringTo(receipt: Receipt, costs: number[]): Promise<boolean> {
-    const changes = changesTo(receipt, costs)
+    const { changes, put } = changesTo(receipt, costs)
     receipt.left = costs
-    return changes.length > 0 && (await carryOut({ kind: 'adjust', changes }))
+    return (changes.length > 0 && (await carryOut({ kind: 'adjust', changes }))) || put
   }
 
   /** Places are given back with the decision, whatever part of it was counted. */

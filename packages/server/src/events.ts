@@ -55,6 +55,13 @@ export type LimiterEvent =
     }
   /** A stored state could not be read and was begun afresh. */
   | { readonly type: 'healed'; readonly policy: string; readonly owner: BucketOwner }
+  /** Units that this process had taken ahead are known to the store no more: the bucket was reset or lost, or the process stood still. */
+  | {
+      readonly type: 'lease-lost'
+      readonly policy: string
+      readonly owner: BucketOwner
+      readonly units: number
+    }
   /** A full memory store forgot a bucket. */
   | { readonly type: 'evicted'; readonly policy: string; readonly owner: BucketOwner }
 

@@ -1,3 +1,4 @@
+export type { LeaseOptions } from './advance/lease-options.js'
 export type { ConcurrencyOptions, ConcurrencyPolicy } from './algorithm/concurrency.js'
 export { concurrency } from './algorithm/concurrency.js'
 export type { FixedWindowOptions, FixedWindowPolicy } from './algorithm/fixed-window.js'

@@ -1,4 +1,5 @@
 import { type Clock, systemClock } from '@ratepact/contract'
+import { expectLeasable, type LeaseOptions, type LeaseSettings, leasesFrom } from './advance/lease-options.js'
 import type { LimiterEvent } from './events.js'
 import {
   expected,
@@ -43,6 +44,11 @@ export interface LimiterSettings {
   readonly denyCache?: boolean
   /** For how long it does so at most, and so how late it notices what is given back elsewhere. @default 1 */
   readonly denyCacheMaxSeconds?: number
+  /**
+   * Takes units of busy partitions ahead, in the background, and answers calls out of them without asking the store.
+   * For token buckets and fixed windows only; not with `blocks` or `hold`. @default no leases: every call is a trip
+   */
+  readonly leases?: LeaseOptions
   /** For how long an admission with an `id` is remembered. @default 60 */
   readonly idSeconds?: number
   /** Told what goes on. What it throws is passed over. */
@@ -77,6 +83,7 @@ export interface Settings {
   readonly blocks: boolean
   readonly denyCache: boolean
   readonly denyCacheMaxSeconds: number
+  readonly leases: LeaseSettings | undefined
   readonly idMs: number
   readonly onEvent: ((event: LimiterEvent) => void) | undefined
   readonly clock: Clock
@@ -93,7 +100,7 @@ const OPTIONS = [
     'denyCache',
     'denyCacheMaxSeconds',
   ],
-  ...['idSeconds', 'hold', 'onEvent', 'clock'],
+  ...['leases', 'idSeconds', 'hold', 'onEvent', 'clock'],
 ]
 
 /** As long as an adapter holds a request at most. */
@@ -125,6 +132,8 @@ export function settingsFrom(options: LimiterOptions | PlannedLimiterOptions): S
   expectSeconds('idSeconds', idSeconds, 1, 86_400)
   if (onEvent !== undefined) expectFunction('onEvent', onEvent)
   expectClock(clock)
+  const leases = leasesFrom(given.leases)
+  if (leases !== undefined) expectLeasable(rules.all, store, { blocks, hold: holdMs > 0 })
   const idMs = Math.round(idSeconds * 1000)
   return {
     rules,
@@ -134,6 +143,7 @@ export function settingsFrom(options: LimiterOptions | PlannedLimiterOptions): S
     blocks,
     denyCache,
     denyCacheMaxSeconds,
+    leases,
     idMs,
     onEvent,
     clock,

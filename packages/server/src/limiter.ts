@@ -1,3 +1,5 @@
+import { answerFrom, emptyReadings } from './advance/answer.js'
+import { createLeases } from './advance/leases.js'
 import { type Check, type ConsumeOptions, chargesOf, expectCall, opFor, type ResetOptions } from './call.js'
 import type { Cost } from './cost.js'
 import type { Decision } from './decision.js'
@@ -117,6 +119,7 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
     (error) => tellFailed(error, onStoreFailure),
   )
   const scopeKeys = createScopeKeys()
+  const leases = settings.leases && createLeases(settings.leases, async (op) => ask.store(op), clock, emit)
   store.observe?.((event) => {
     if (event.type === 'evicted') emit(event)
     // The next call finds out, without waiting for the end of a pause.
@@ -160,6 +163,8 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
       }
     }
     const sentMs = clock.now()
+    const leased = fromLease(kind, partition, call, chosen)
+    if (leased !== undefined) return leased
     const caller = denials === undefined ? undefined : callerFor(partition, call, chosen)
     const repeated = denials?.find(caller, call.cost, sentMs)
     if (repeated !== undefined) return noted(repeated)
@@ -194,8 +199,23 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
     watch.answered()
     tellHealed(charges, reply)
     const decision = planned(decisionOf(charges, reply, op.kind === 'consume', scopeKeys), plan)
+    if (op.kind === 'consume') leases?.note(charges, decision)
     const charged = op.kind === 'consume' && decision.outcome === 'admitted' && !decision.replayed
-    return noted(decision, charged ? receiptOf(charges, reply.readings, reply.nowUs, op.lease) : undefined)
+    const read = leases === undefined ? reply.readings : emptyReadings(charges, reply.readings)
+    return noted(decision, charged ? receiptOf(charges, read, reply.nowUs, op.lease) : undefined)
+  }
+
+  /** The answer to a call for which this process holds enough. */
+  function fromLease(
+    kind: 'consume' | 'peek',
+    partition: unknown,
+    call: ConsumeOptions,
+    { plan, policies }: Chosen,
+  ): Decision | undefined {
+    if (leases === undefined || call.id !== undefined) return undefined
+    const charges = chargesOf(partition, call, policies, kinds)
+    const answer = answerFrom(leases, charges, kind === 'consume', () => clock.now(), scopeKeys)
+    return answer && noted(planned(answer.decision, plan), answer.receipt)
   }
 
   function noted(decision: Decision, receipt?: Receipt): Decision {
@@ -234,6 +254,7 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
       const policies = call.plan === undefined ? rules.all : rules.policiesOf(call.plan).policies
       const charges = chargesOf(partition, call, policies, kinds)
       try {
+        leases?.drop(charges)
         await ask.anyway({ kind: 'reset', charges })
         denials?.clear()
       } catch (error) {
@@ -250,7 +271,7 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
     release: effects.release,
     renew: effects.renew,
     close() {
-      closing ??= store.close()
+      closing ??= leases === undefined ? store.close() : leases.close().then(() => store.close())
       return closing
     },
   }

@@ -8,6 +8,8 @@ export interface Receipt {
   /** Where each charge was made, and how full it made a bucket. */
   readonly marks: readonly { readonly mark: number; readonly top: number }[]
   readonly lease: string
+  /** Puts units of a charge back where this process had taken them from, ahead; false when it cannot any more. */
+  readonly putBack?: (nth: number, units: number) => boolean
   /** Units of each charge that have not been given back. */
   left: number[]
   closed: boolean
@@ -47,16 +49,24 @@ function markOf(
   return { mark: nowUs, top }
 }
 
-/** Changes that bring the charges of a receipt to other costs; of policies whose charge stays, none. */
-export function changesTo(receipt: Receipt, costs: readonly number[]): Change[] {
+/**
+ * Changes that bring the charges of a receipt to other costs; of policies whose charge stays, or that could be put back
+ * here (`put`), none.
+ */
+export function changesTo(
+  receipt: Receipt,
+  costs: readonly number[],
+): { readonly changes: readonly Change[]; readonly put: boolean } {
   const changes: Change[] = []
+  let put = false
   for (const [i, { policy, owner }] of receipt.charges.entries()) {
     const units = (costs[i] ?? 0) - (receipt.left[i] ?? 0)
     const where = receipt.marks[i]
-    if (units !== 0 && where !== undefined && policy.algorithm !== 'concurrency')
+    if (units < 0 && receipt.putBack?.(i, -units) === true) put = true
+    else if (units !== 0 && where !== undefined && policy.algorithm !== 'concurrency')
       changes.push({ policy, owner, units, ...where })
   }
-  return changes
+  return { changes, put }
 }
 
 /** The charges of a receipt that hold places. */

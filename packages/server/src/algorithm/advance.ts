@@ -79,7 +79,7 @@ export function advanceBucket(
   const own = settled.own + spent
   const left = keep ? Math.max(0, there - spent) : 0
   const others = withHeld(settled.terms, held.endsUs, -there)
-  const endsUs = endOf(others, nowUs, lastsUs)
+  const endsUs = endOf(others, held.endsUs, nowUs, lastsUs)
   const room =
     policy.quota * unit - own - sumOf(others) - left - holdUs([...others, { endsUs }], nowUs) * rate
   const given = Math.min(want, Math.max(0, Math.floor(room / share / unit))) * unit
@@ -98,10 +98,10 @@ export function advanceBucket(
   }
 }
 
-/** Ends are rounded up, so that there are few of them. */
-function endOf(terms: readonly Term[], nowUs: number, lastsUs: number): number {
+/** Ends are rounded up, so that there are few of them, and never before the one that a process knows. */
+function endOf(terms: readonly Term[], knownUs: number, nowUs: number, lastsUs: number): number {
   const last = terms.at(-1)
-  if (terms.length >= MOST_TERMS && last !== undefined) return last.endsUs
+  if (terms.length >= MOST_TERMS && last !== undefined) return Math.max(last.endsUs, knownUs)
   const step = Math.ceil(lastsUs / 2)
   return Math.ceil((nowUs + lastsUs) / step) * step
 }
