@@ -16,7 +16,7 @@ afterAll(async () => {
   await server.stop()
 })
 
-function sum(counts: readonly Count[], of: 'charged' | 'replayed' | 'denied'): number {
+function sum(counts: readonly Count[], of: 'charged' | 'replayed' | 'denied' | 'leased'): number {
   return counts.reduce((total, count) => total + count[of], 0)
 }
 
@@ -43,4 +43,31 @@ describe('4 processes that make 250 calls each at once are admitted exactly 100 
     if (way !== 'deny cache' || shape === 'concurrency') expect(sum(counts, 'denied')).toBe(0)
     else expect(sum(counts, 'denied')).toBeGreaterThan(PROCESSES * (CALLS_EACH - QUOTA - 100))
   })
+})
+
+describe('4 processes with leases that make 250 calls each at once', () => {
+  const leasable = [
+    'a token bucket',
+    'a fixed window',
+    'a fixed window from the first request',
+    'two policies of one partition',
+  ]
+  /** A tenth of the quota, which each of the others may hold when the last unit is asked for; and the hold of a bucket. */
+  const LEAST = QUOTA - (PROCESSES - 1) * (QUOTA / 10) - 1
+
+  it.each(leasable)(
+    'are admitted at most 100 times, and at least as often as promised; what they held comes back: %s',
+    { timeout: 60_000 },
+    async (shape) => {
+      const windowSeconds = windowOfADay(Date.now())
+      const row = { shape, windowSeconds, who: `leases ${shape}` }
+      const counts = await crew.play({ ...row, way: 'leases' })
+      expect(counts.flatMap(({ strange }) => strange)).toEqual([])
+      expect(sum(counts, 'leased')).toBeGreaterThan(0)
+      expect(sum(counts, 'charged')).toBeLessThanOrEqual(QUOTA)
+      expect(sum(counts, 'charged')).toBeGreaterThanOrEqual(LEAST)
+      const rest = await crew.play({ ...row, way: 'single' })
+      expect(sum(counts, 'charged') + sum(rest, 'charged')).toBe(QUOTA)
+    },
+  )
 })

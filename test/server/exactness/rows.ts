@@ -15,7 +15,7 @@ const NEVER = 1e-6
 
 /** How the calls are made. To add a way: say here what it is, and make the calls in worker.ts. */
 export const ways = ['single', 'batched', 'deny cache', 'id'] as const
-export type Way = (typeof ways)[number]
+export type Way = (typeof ways)[number] | 'leases'
 
 /** By algorithm, policies that give nothing back while the test runs. */
 export const shapes: Readonly<Record<string, (windowSeconds: number) => readonly Policy[]>> = {
@@ -54,6 +54,8 @@ export interface Count {
   readonly charged: number
   /** Calls that were told again of an admission. */
   readonly replayed: number
+  /** Calls that passed on units taken ahead. */
+  readonly leased: number
   /** Calls that were refused without asking the store. */
   readonly denied: number
   /** Outcomes that there should be none of. */

@@ -9,8 +9,10 @@ process.on('unhandledRejection', (error) => {
 })
 const [port, state] = process.argv.slice(2)
 const client = new Redis({ port: Number(port), host: '127.0.0.1', lazyConnect: true })
-const policies = [tokenBucket({ name: 'burst', capacity: 10, refillPerSecond: 1 })]
+const policies = [tokenBucket({ name: 'burst', capacity: 1000, refillPerSecond: 1 })]
 const limiter = createLimiter({ policies, store: redisStore(client) })
+const leased = createLimiter({ policies, store: redisStore(client), leases: {} })
+for (let i = 0; i < 20; i += 1) await leased.consume('b')
 const inMemory = createLimiter({ policies, store: memoryStore() })
 await Promise.all([limiter.consume('a'), inMemory.consume('a')])
-if (state === 'closed') await limiter.close()
+if (state === 'closed') await Promise.all([limiter.close(), leased.close()])
