@@ -32,6 +32,7 @@ describe('leases are refused when the limiter is built', () => {
       'Expected leases.maxPartitions to be a whole number from 1 to 1000000, got 0',
     ],
     [limiter({ blocks: true }), 'leases and blocks exclude each other'],
+    [limiter({ hold: 1 }), 'leases and hold exclude each other'],
     [
       limiter({ store: { name: 'mine', run: () => [], close: async () => {} } }),
       'leases need a store that can give units ahead; the store "mine" cannot',

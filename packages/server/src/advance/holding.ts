@@ -25,15 +25,15 @@ export class Holding {
   /** Raised with each account: what was used before it can be given back by the store only. */
   epoch = 0
   /** From this instant on nothing may be used any more: twice a round trip before the store takes it back. */
-  stopMs = Number.NEGATIVE_INFINITY
+  stopMs: number = Number.NEGATIVE_INFINITY
   /** The account under way. */
-  asking: Promise<void> | undefined
+  asking: Promise<void> | undefined = undefined
   /** The store has not answered: what is left is used up, and nothing more is asked. */
   dying = false
   /** Forgotten meanwhile: what still comes goes back. */
   dropped = false
   /** Before this instant no more is asked, for there was none. */
-  notBeforeMs = Number.NEGATIVE_INFINITY
+  notBeforeMs: number = Number.NEGATIVE_INFINITY
   readonly #most: number
   readonly #refillBelow: number
   #endsUs = 0

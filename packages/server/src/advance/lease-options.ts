@@ -69,11 +69,17 @@ function spanOf(policy: LeasablePolicy): number {
 }
 
 /** @throws TypeError or RangeError naming what leases do not go with */
-export function expectLeasable(policies: readonly Policy[], store: Store, blocks: boolean): void {
+export function expectLeasable(
+  policies: readonly Policy[],
+  store: Store,
+  others: { readonly blocks: boolean; readonly hold: boolean },
+): void {
   if (store.advances !== true)
     throw new TypeError(`leases need a store that can give units ahead; the store "${store.name}" cannot`)
-  if (blocks)
+  if (others.blocks)
     throw new TypeError('leases and blocks exclude each other: who holds units would not see a block')
+  if (others.hold)
+    throw new TypeError('leases and hold exclude each other: units given back early would pass a held call')
   for (const policy of policies) {
     if (!isLeasable(policy))
       throw new TypeError(
