@@ -19,15 +19,20 @@ export interface Server {
   /** Stated as `ratepact-rate` where quota over window understates it. */
   readonly ratePerSecond?: number
   decide(nowMs: number): Verdict
+  /** Takes back what the last decision charged: another policy refused the request. */
+  undo(): void
 }
 
 type Time = 'next' | 'full'
 
-/** A token bucket; with `held` a leaky one that lets answers out at its rate; `t` by D15 or as the time to full. */
+/**
+ * A token bucket; with `held` a leaky one that lets answers out at its rate; `t` by D15 or as the time to full. With
+ * `holdMs` a request whose unit comes within that time is held until then instead of being refused.
+ */
 export function bucket(
   quota: number,
   windowMs: number,
-  about: { held?: boolean; t?: Time; ratePerSecond?: number } = {},
+  about: { held?: boolean; t?: Time; ratePerSecond?: number; holdMs?: number } = {},
 ): Server {
   const ratePerMs = about.ratePerSecond === undefined ? quota / windowMs : about.ratePerSecond / 1000
   let units = quota
@@ -40,8 +45,9 @@ export function bucket(
     decide(nowMs) {
       units = Math.min(quota, units + ratePerMs * (nowMs - atMs))
       atMs = nowMs
-      const accepted = units >= 1 - 1e-9
-      const heldMs = about.held === true && accepted ? (quota - units) / ratePerMs : 0
+      const aheadMs = Math.max(0, (1 - units) / ratePerMs)
+      const accepted = aheadMs <= (about.holdMs ?? 0) + 1e-6
+      const heldMs = about.held === true && accepted ? (quota - units) / ratePerMs : accepted ? aheadMs : 0
       if (accepted) units -= 1
       const available = Math.max(0, Math.floor(units + 1e-9))
       const nextMs = Math.max(0, (1 - units) / ratePerMs)
@@ -49,6 +55,9 @@ export function bucket(
       const fullMs = (quota - units) / ratePerMs
       const tMs = about.t === 'full' ? fullMs : available > 0 ? spreadMs : nextMs
       return { accepted, available, tMs: accepted ? tMs : about.t === 'full' ? fullMs : nextMs, heldMs }
+    },
+    undo() {
+      units += 1
     },
   }
 }
@@ -70,6 +79,9 @@ export function fixed(quota: number, windowMs: number, phaseMs?: number): Server
       if (accepted) used += 1
       return { accepted, available: quota - used, tMs: start + windowMs - nowMs, heldMs: 0 }
     },
+    undo() {
+      used -= 1
+    },
   }
 }
 
@@ -87,6 +99,9 @@ export function log(quota: number, windowMs: number): Server {
       const available = quota - times.length
       const freedMs = (times[0] ?? nowMs) + windowMs - nowMs
       return { accepted, available, tMs: Math.max(freedMs, (available * windowMs) / quota), heldMs: 0 }
+    },
+    undo() {
+      times.pop()
     },
   }
 }
@@ -121,5 +136,30 @@ export function counter(quota: number, windowMs: number, phaseMs: number): Serve
       const freedMs = Math.max(0.001, untilFree(available + 1) - fraction * windowMs)
       return { accepted, available, tMs: Math.max(freedMs, (available * windowMs) / quota), heldMs: 0 }
     },
+    undo() {
+      now -= 1
+    },
+  }
+}
+
+/** One server until `atMs`, another from then on: it was restarted, or its limit was changed. */
+export function replaced(first: Server, atMs: number, second: Server): Server {
+  const at = (nowMs: number) => (nowMs < atMs ? first : second)
+  let now = first
+  return {
+    get quota() {
+      return now.quota
+    },
+    get windowMs() {
+      return now.windowMs
+    },
+    get refill() {
+      return now.refill
+    },
+    decide(nowMs) {
+      now = at(nowMs)
+      return now.decide(nowMs)
+    },
+    undo: () => now.undo(),
   }
 }
