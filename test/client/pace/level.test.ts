@@ -1,9 +1,27 @@
 import { describe, expect, it } from 'vitest'
-import { bounds, Level, needed } from '../../../packages/client/src/pace/level.js'
+import { Level, needed } from '../../../packages/client/src/pace/level.js'
+import { type OwnCall, OwnCalls } from '../../../packages/client/src/pace/own-calls.js'
 import { quotaOf, unstated } from '../../../packages/client/src/pace/quota.js'
 
 const perMs = 0.01
 const quota = quotaOf({ policy: 'api', quota: 10, unit: 'requests', windowSeconds: 1 })
+
+/** A level of a bucket of 10 in a second, and the calls that it is told of. */
+function levelOf(units: number, quotaUnits = 10) {
+  const level = new Level(units, 0)
+  const own = new OwnCalls()
+  const about = { units: quotaUnits, windowMs: 1000, ratePerMs: perMs }
+  return {
+    level,
+    send: (atMs: number) => {
+      level.units -= 1
+      return own.book(atMs, 1)
+    },
+    landed: (call: OwnCall) => own.settled(call, 1, 0, 0),
+    refill: (nowMs: number, lateMs: number) =>
+      level.refill(nowMs, about, lateMs, own.flying, own.flyingUnits),
+  }
+}
 
 describe('a level', () => {
   it.each([
@@ -11,67 +29,49 @@ describe('a level', () => {
     { start: 9, afterMs: 1000, units: 10 },
     { start: -3, afterMs: 100, units: -2 },
   ])('of $start is $units after $afterMs ms of refilling', ({ start, afterMs, units }) => {
-    const level = new Level(start, 0)
-    level.refill(afterMs, 10, perMs, 0)
+    const { level, refill } = levelOf(start)
+    refill(afterMs, 0)
     expect(level.units).toBeCloseTo(units, 9)
   })
 
   it('does not refill while time merely passes, and never goes back in time', () => {
-    const level = new Level(4, 1000)
+    const { level, refill } = levelOf(4)
     level.pass(5000)
-    level.refill(2000, 10, perMs, 0)
-    level.refill(5100, 10, perMs, 0)
+    refill(2000, 0)
+    refill(5100, 0)
     expect(level.units).toBeCloseTo(5, 9)
   })
 
   it('of a full bucket gains nothing until a call that may be late has landed', () => {
-    const level = new Level(1, 0)
-    level.spend(1, 0)
-    level.refill(30, 1, perMs, 30)
+    const { level, send, refill } = levelOf(1, 1)
+    send(0)
+    refill(30, 30)
     expect(level.units).toBeCloseTo(0, 9)
-    level.refill(80, 1, perMs, 30)
+    refill(80, 30)
     expect(level.units).toBeCloseTo(0.5, 9)
   })
 
   it('gains again as soon as the call is known to have landed', () => {
-    const level = new Level(1, 0)
-    level.landed(level.spend(1, 0))
-    level.refill(30, 1, perMs, 1000)
+    const { level, send, landed, refill } = levelOf(1, 1)
+    landed(send(0))
+    refill(30, 1000)
     expect(level.units).toBeCloseTo(0.3, 9)
   })
 
   it('of a bucket in use is not held back by late calls', () => {
-    const level = new Level(2, 0)
-    level.spend(1, 0)
-    level.refill(30, 10, perMs, 30)
+    const { level, send, refill } = levelOf(2)
+    send(0)
+    refill(30, 30)
     expect(level.units).toBeCloseTo(1.3, 9)
   })
 
   it('comes down when calls turn out to land later than was thought', () => {
-    const level = new Level(10, 0)
-    for (let call = 0; call < 8; call += 1) level.spend(1, 0)
-    level.refill(300, 10, perMs, 20)
+    const { level, send, refill } = levelOf(10)
+    for (let call = 0; call < 8; call += 1) send(0)
+    refill(300, 20)
     expect(level.units).toBeCloseTo(4.8, 9)
-    level.refill(301, 10, perMs, 400)
+    refill(301, 400)
     expect(level.units).toBeCloseTo(2, 9)
-  })
-})
-
-describe('the bounds that an answer sets', () => {
-  const seen = { available: 5, returnedAtMost: 0, returnedAtLeast: 0, after: 0, perhapsLater: 0, unstated: 0 }
-  it.each([
-    { why: 'alone', change: {}, most: 5, least: 5 },
-    { why: 'with later calls', change: { after: 2, perhapsLater: 3 }, most: 3, least: 2 },
-    { why: 'with returns since', change: { returnedAtMost: 2, returnedAtLeast: 1 }, most: 7, least: 6 },
-    { why: 'rounded down', change: { unstated: 0.999 }, most: 5.999, least: 5 },
-    {
-      why: 'at the top',
-      change: { available: 10, returnedAtMost: 1, returnedAtLeast: 1 },
-      most: 11,
-      least: 10,
-    },
-  ])('$why are $most and $least', ({ change, most, least }) => {
-    expect(bounds({ ...seen, ...change }, 10)).toEqual({ most, least })
   })
 })
 

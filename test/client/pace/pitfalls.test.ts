@@ -1,11 +1,25 @@
 import { describe, expect, it } from 'vitest'
+import { Guess } from '../../../packages/client/src/pace/guess.js'
+import { OwnCalls } from '../../../packages/client/src/pace/own-calls.js'
 import type { Flight } from '../../../packages/client/src/pace/pace.js'
+import { quotaOf } from '../../../packages/client/src/pace/quota.js'
+import type { Evidence } from '../../../packages/client/src/pace/votes.js'
 import { type Hand, hand, type Stated } from './hand.js'
 import { play } from './simulator/run.js'
 import { bucket, fixed, log } from './simulator/servers.js'
 
 const window = { q: 10, w: 1, refill: 'window' } as const
 const rtt = 50
+const silent: Evidence = {
+  atMs: 0,
+  available: 3,
+  taken: 1,
+  sentBetween: 0,
+  outstanding: 0,
+  maybe: 0,
+  endMs: Number.POSITIVE_INFINITY,
+  jitterMs: 5,
+}
 
 /** Lets three round trips pass on a limit of their own, so that delays are known to be steady. */
 function steady(at: Hand, stated: Stated): void {
@@ -187,11 +201,10 @@ describe('a limit of unknown kind that refuses what should have come back', () =
       at.refuse(at.send(), { retryAfterMs: 1000 }, { r: 0, t: 1, q: 4, w: 60 })
       at.nowMs += 1100
     }
-    const [asking] = at.sendAll(4)
-    if (asking !== undefined) at.accept(asking, { r: 3, t: 60, q: 4, w: 60 })
-    const rest = at.sendAll(4)
-    expect(rest.length).toBeGreaterThan(0)
-    for (const [index, flight] of rest.entries()) at.accept(flight, { r: 2 - index, t: 60, q: 4, w: 60 })
+    for (let call = 0; call < 4; call += 1) {
+      at.nowMs += at.waitMs()
+      at.accept(at.send(), { r: 3 - call, t: 60, q: 4, w: 60 })
+    }
     at.nowMs += 61_000
     expect(at.sendAll(4)).toHaveLength(1)
   })
@@ -221,17 +234,17 @@ describe('a quota so small that a pause brings all of it back, however it refill
   })
 
   it('is not tested for ever where it is larger, but tells nothing', () => {
-    const at = hand()
+    const quota = quotaOf({ policy: 'api', quota: 10, unit: 'requests', windowSeconds: 1 })
+    const guess = new Guess()
     const pauses: number[] = []
-    at.accept(at.send(), { r: 9, t: 1, q: 10, w: 1 })
     for (let time = 0; time < 9; time += 1) {
-      pauses.push(at.waitMs('GET /', 1, 99))
-      at.nowMs += 260
-      at.accept(at.send(), { r: 1, t: 1, q: 10, w: 1 })
-      at.nowMs += 3000
-      at.accept(at.send(), { r: 2, t: 1, q: 10, w: 1 })
+      pauses.push(guess.pauseMs(1, quota, 0))
+      const call = new OwnCalls().book(time, 1)
+      guess.paused(call)
+      guess.weigh(call, { ...silent, atMs: time }, quota, false, false, false)
     }
-    expect(pauses[pauses.length - 1]).toBe(0)
+    expect(pauses[0]).toBeGreaterThan(0)
+    expect(pauses[8]).toBe(0)
   })
 })
 

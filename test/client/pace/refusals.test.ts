@@ -5,7 +5,7 @@ const bucket = { q: 10, w: 1, refill: 'bucket' } as const
 
 describe('after a refusal', () => {
   it('nothing goes before the stated wait is over, and then one call until it is accepted', () => {
-    const at = hand()
+    const at = hand({ random: () => 0 })
     at.accept(at.send(), { r: 9, t: 1, ...bucket })
     const flights = at.sendAll(5)
     for (const flight of flights) at.refuse(flight, { retryAfterMs: 2000 }, { r: 0, t: 2, ...bucket })
@@ -16,7 +16,8 @@ describe('after a refusal', () => {
     const [probe] = at.sendAll(5)
     expect(at.sendAll(5)).toEqual([])
     if (probe !== undefined) at.accept(probe, { r: 6, t: 1, ...bucket })
-    expect(at.sendAll(5).length).toBeGreaterThan(1)
+    // Somebody else had taken what was stated: so calls follow at a share of the rate, not all at once.
+    expect(at.waitMs()).toBeLessThan(1000)
   })
 
   it('a lost probe is followed by another', () => {
@@ -131,7 +132,7 @@ describe('a Retry-After on a refusal', () => {
     'overrides the longer t of a limit $what: one call asks, and its answer counts',
     ({ refill }) => {
       const stated = refill === undefined ? minute : { ...minute, refill }
-      const at = hand()
+      const at = hand({ random: () => 0 })
       at.refuse(at.send(), { retryAfterMs: 2000 }, stated)
       expect(at.waitMs()).toBe(2000)
       expect(at.pace.limits()[0]?.waitSeconds).toBe(2)
@@ -140,18 +141,18 @@ describe('a Retry-After on a refusal', () => {
       expect(others).toEqual([])
       at.nowMs = 2050
       if (probe !== undefined) at.accept(probe, { ...stated, r: 5 })
-      expect(at.waitMs()).toBe(0)
+      expect(at.waitMs()).toBeLessThan(15_000)
     },
   )
 
   it('overrides a shorter t too', () => {
-    const at = hand()
+    const at = hand({ random: () => 0 })
     at.refuse(at.send(), { retryAfterMs: 9000 }, { ...minute, t: 3 })
     expect(at.waitMs()).toBe(9000)
   })
 
   it('leaves what the answer to the next call states', () => {
-    const at = hand()
+    const at = hand({ random: () => 0 })
     at.refuse(at.send(), { retryAfterMs: 2000 }, minute)
     at.nowMs = 2000
     const probe = at.send()
@@ -162,16 +163,16 @@ describe('a Retry-After on a refusal', () => {
 
   it('overrides the t of a limit in other units, and that of no limit that did not refuse', () => {
     const bytes = { name: 'bytes', r: 0, t: 40, q: 10, w: 60, unit: 'content-bytes' }
-    const at = hand()
+    const at = hand({ random: () => 0 })
     at.refuse(at.send(), { retryAfterMs: 2000 }, bytes)
     expect(at.waitMs()).toBe(2000)
-    const two = hand()
+    const two = hand({ random: () => 0 })
     two.refuse(two.send(), { retryAfterMs: 2000, violated: ['api'] }, minute, { ...bytes, t: 30 })
     expect(two.waitMs()).toBe(30_000)
   })
 
   it('does not shorten the window of a limit that is exhausted and states no time', () => {
-    const at = hand()
+    const at = hand({ random: () => 0 })
     at.refuse(at.send(), { retryAfterMs: 700 }, { r: 0, q: 10, w: 60 })
     expect(at.waitMs()).toBeGreaterThan(59_000)
   })
@@ -182,7 +183,7 @@ describe('a refusal holds', () => {
   const second = { name: 'second', q: 10, w: 1, refill: 'bucket' } as const
 
   it('only routes under the policy that it names', () => {
-    const at = hand()
+    const at = hand({ random: () => 0 })
     at.accept(at.send('GET /a'), { r: 9, t: 1, ...second })
     at.accept(at.send('GET /b'), { r: 99, t: 60, ...minute })
     at.refuse(at.send('GET /a'), { retryAfterMs: 9000, violated: ['second'] }, { r: 9, t: 1, ...second })
@@ -191,7 +192,7 @@ describe('a refusal holds', () => {
   })
 
   it('the exhausted limits of the answer where none is named, for as long as they state if there is no Retry-After', () => {
-    const at = hand()
+    const at = hand({ random: () => 0 })
     at.accept(at.send('GET /b'), { r: 99, t: 60, ...minute })
     at.accept(at.send('GET /a'), { r: 9, t: 1, ...second }, { r: 98, t: 60, ...minute })
     at.refuse(at.send('GET /a'), {}, { r: 0, t: 7, ...second }, { r: 98, t: 60, ...minute })
@@ -200,7 +201,7 @@ describe('a refusal holds', () => {
   })
 
   it('the limits last seen on the route where the answer states none, and with them other routes they hold', () => {
-    const at = hand()
+    const at = hand({ random: () => 0 })
     at.accept(at.send('GET /a'), { r: 9, t: 1, ...second })
     at.accept(at.send('GET /b'), { r: 8, t: 1, ...second })
     at.accept(at.send('GET /c'), { r: 99, t: 60, ...minute })
@@ -211,14 +212,14 @@ describe('a refusal holds', () => {
   })
 
   it('everything where nothing is known', () => {
-    const at = hand()
+    const at = hand({ random: () => 0 })
     at.accept(at.send('GET /a'))
     at.refuse(at.send('GET /a'), { retryAfterMs: 3000 })
     expect(at.waitMs('GET /b')).toBe(3000)
   })
 
   it('a route by the limits of the layer that refused it, too, until an accepted answer says better', () => {
-    const at = hand()
+    const at = hand({ random: () => 0 })
     const edge = { name: 'edge', q: 5, w: 1, refill: 'bucket' } as const
     at.accept(at.send('GET /a'), { r: 9, t: 1, ...second })
     at.refuse(at.send('GET /a'), { retryAfterMs: 1000 }, { r: 0, t: 1, ...edge })

@@ -22,7 +22,7 @@ describe('cost', () => {
   })
 
   it('of zero goes whatever is left, but not through a block', () => {
-    const at = hand()
+    const at = hand({ random: () => 0 })
     at.accept(at.send(), { r: 0, t: 1, ...bucket })
     expect(at.waitMs('GET /', 0)).toBe(0)
     at.refuse(at.send('GET /', 0), { retryAfterMs: 1000 }, { r: 0, t: 1, ...bucket })

@@ -78,7 +78,7 @@ describe('what comes back early', () => {
 describe('the decision', () => {
   it('needs two votes, and more than the other side', () => {
     const votes = new Votes()
-    votes.pauseBroughtNothing()
+    votes.forWindow(2)
     expect(votes.decide('unknown')).toBe('window')
     votes.weigh({ ...calm, available: 80, effectiveWindowSeconds: 12 }, minute)
     votes.weigh({ ...calm, available: 80, effectiveWindowSeconds: 12 }, minute)
@@ -89,8 +89,8 @@ describe('the decision', () => {
 
   it('leaves a bucket only for a window that is ahead by more than one', () => {
     const votes = new Votes()
-    votes.refusedUnexplained()
-    votes.refusedUnexplained()
+    votes.forWindow(1)
+    votes.forWindow(1)
     expect(votes.decide('bucket')).toBe('window')
     votes.weigh({ ...calm, available: 80, effectiveWindowSeconds: 12 }, minute)
     expect(votes.decide('bucket')).toBe('bucket')
@@ -99,7 +99,7 @@ describe('the decision', () => {
 
   it('forgets slowly, so that a wrong start can be outvoted', () => {
     const votes = new Votes()
-    for (let vote = 0; vote < 500; vote += 1) votes.pauseBroughtNothing()
+    for (let vote = 0; vote < 500; vote += 1) votes.forWindow(2)
     for (let vote = 0; vote < 30; vote += 1) {
       votes.weigh({ ...calm, available: 80, effectiveWindowSeconds: 12 }, minute)
     }

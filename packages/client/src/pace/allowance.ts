@@ -1,5 +1,6 @@
 import type { Flight } from './pace.js'
 import { patienceMs } from './patience.js'
+import { never } from './quota.js'
 
 /** How far below the rate learned it starts again. */
 const caution = 0.9
@@ -18,21 +19,21 @@ const rememberedFor = 3
 export class Allowance {
   /** The send of the refusal that began this stretch, and the arrival of its answer. */
   #sinceMs = 0
-  #closedAtMs: number = Number.NEGATIVE_INFINITY
+  #closedAtMs: number = -never
   /** When calls may go again after it; Infinity while no refusal is remembered. */
-  #openMs: number = Number.POSITIVE_INFINITY
-  #ratePerMs: number = Number.POSITIVE_INFINITY
+  #openMs: number = never
+  #ratePerMs: number = never
   #most = 1
   #accepted = 0
   /** Time in which a call could have gone, and none was there. */
   #idleMs = 0
-  #lastSendMs: number = Number.NEGATIVE_INFINITY
-  #lastAnswerMs: number = Number.NEGATIVE_INFINITY
+  #lastSendMs: number = -never
+  #lastAnswerMs: number = -never
   readonly #flying = new Set<Flight>()
 
   nextMs(nowMs: number): number {
     if (this.isForgotten(nowMs)) return nowMs
-    if (this.#ratePerMs < Number.POSITIVE_INFINITY) return Math.max(nowMs, this.#spacedMs(nowMs))
+    if (this.#ratePerMs < never) return Math.max(nowMs, this.#spacedMs(nowMs))
     return this.#flying.size < this.#most ? nowMs : Math.max(nowMs, this.#lastSendMs + patienceMs)
   }
 
@@ -42,7 +43,7 @@ export class Allowance {
       this.#forget()
       return
     }
-    const learned = this.#ratePerMs < Number.POSITIVE_INFINITY
+    const learned = this.#ratePerMs < never
     const couldMs = learned ? this.#spacedMs(sentAtMs) : Math.max(this.#lastSendMs, this.#lastAnswerMs)
     this.#idleMs += Math.max(0, sentAtMs - Math.max(this.#openMs, couldMs))
     this.#lastSendMs = sentAtMs
@@ -79,9 +80,7 @@ export class Allowance {
 
   /** No refusal is remembered: nothing is held back. */
   isForgotten(nowMs: number): boolean {
-    return (
-      this.#openMs === Number.POSITIVE_INFINITY || nowMs > this.#openMs + rememberedFor * this.#doublingMs
-    )
+    return this.#openMs === never || nowMs > this.#openMs + rememberedFor * this.#doublingMs
   }
 
   get #doublingMs(): number {
@@ -108,9 +107,9 @@ export class Allowance {
   }
 
   #forget(): void {
-    this.#openMs = Number.POSITIVE_INFINITY
-    this.#ratePerMs = Number.POSITIVE_INFINITY
-    this.#closedAtMs = Number.NEGATIVE_INFINITY
+    this.#openMs = never
+    this.#ratePerMs = never
+    this.#closedAtMs = -never
     this.#flying.clear()
   }
 }

@@ -1,4 +1,6 @@
-const fresh = 8
+import { never } from './quota.js'
+
+const fresh = 4
 const free = 64
 
 /**
@@ -7,7 +9,7 @@ const free = 64
  * number. A limit that was known before its first answer is not met in this way, and not bounded.
  */
 export class Burst {
-  #most: number = Number.POSITIVE_INFINITY
+  #most: number = never
 
   /** The first answer has come; on an untouched quota nobody else seems to be about. */
   begin(untouched: boolean): void {
@@ -16,7 +18,12 @@ export class Burst {
 
   /** An answer showed nobody else. */
   grow(): void {
-    this.#most = this.#most >= free ? Number.POSITIVE_INFINITY : this.#most * 2
+    this.#most = this.#most >= free ? never : this.#most * 2
+  }
+
+  /** Others were about and are gone. */
+  restart(): void {
+    this.#most = 2
   }
 
   isFull(inFlight: number): boolean {

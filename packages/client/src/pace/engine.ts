@@ -1,14 +1,14 @@
-import type { Clock, QuotaPolicy } from '@ratepact/contract'
+import type { Clock, QuotaPolicy, ServiceLimit } from '@ratepact/contract'
 import { Allowance } from './allowance.js'
 import { Gate } from './gate.js'
 import { KnownLimits } from './known-limits.js'
-import type { Limit, Reading, Surroundings } from './limit.js'
+import type { Limit, Surroundings } from './limit.js'
 import type { Answer, Flight, KnownLimit, Pace } from './pace.js'
 import { patienceMs } from './patience.js'
 import { emptyForMs, refusing, type Told } from './refusing.js'
 import { RoundTrip } from './round-trip.js'
 import { type Route, Routes } from './routes.js'
-import { type Statement, statements } from './statements.js'
+import { statements } from './statements.js'
 
 /** What the engine is made from: where time and chance come from, and what is known before the first answer. */
 export interface PaceOptions {
@@ -94,7 +94,12 @@ class Engine implements Pace {
     const refusers = refused ? refusing(answer, told, open.limits) : []
     for (const limit of open.limits) {
       const statement = told.find((one) => one.limit === limit)?.statement
-      limit.answered(flight, now, reading(statement, refused, refusers.includes(limit), answer.retryAfterMs))
+      const refusedHere = refusers.includes(limit)
+      limit.answered(flight, now, {
+        limit: exact(statement?.limit, refusedHere ? answer.retryAfterMs : undefined),
+        refused,
+        refusedHere,
+      })
     }
     this.#setRoute(open.route, told, refused)
     if (refused) this.#closeGates(flight, now, answer, open, refusers, told)
@@ -149,7 +154,8 @@ class Engine implements Pace {
     for (const entry of this.#open) {
       const [, open] = entry
       const held =
-        open.route === answered.route || (limit.partitionKey === undefined && open.route.keys === undefined)
+        open.route === answered.route ||
+        (limit.parts.partitionKey === undefined && open.route.keys === undefined)
       if (held && !open.limits.includes(limit)) unbooked.push(entry)
     }
     unbooked.sort(([a], [b]) => a.sentAtMs - b.sentAtMs)
@@ -175,8 +181,10 @@ class Engine implements Pace {
       // With nothing left and no time stated of it, `Retry-After` is all but a guess: then the policy's window counts too.
       const overrides =
         answer.retryAfterMs !== undefined && (stated?.available !== 0 || emptyMs !== undefined)
-      if (refusers.includes(limit)) limit.gate.refused(flight, now, answer.retryAfterMs ?? emptyMs, overrides)
-      else limit.gate.lost(flight)
+      if (refusers.includes(limit)) {
+        const waitMs = answer.retryAfterMs ?? emptyMs
+        limit.gate.refused(flight, now, waitMs, overrides, limit.spreadMs(waitMs ?? 0))
+      } else limit.gate.lost(flight)
     }
   }
 
@@ -198,19 +206,8 @@ function sane(cost: number): number {
   return cost >= 0 && cost < Number.POSITIVE_INFINITY ? cost : 1
 }
 
-/** What an answer says about one limit; how long to wait after a refusal it may say better than the limit does. */
-function reading(
-  statement: Statement | undefined,
-  refused: boolean,
-  refusedHere: boolean,
-  retryAfterMs: number | undefined,
-): Reading {
-  const limit = statement?.limit
-  if (limit === undefined) return { refused, refusedHere }
-  const waitMs = refusedHere && emptyForMs(limit) !== undefined ? retryAfterMs : undefined
-  return {
-    limit: waitMs === undefined ? limit : { ...limit, effectiveWindowMs: waitMs },
-    refused,
-    refusedHere,
-  }
+/** What an answer states of a limit; how long to wait after a refusal it may say better than the limit does. */
+function exact(limit: ServiceLimit | undefined, waitMs: number | undefined): ServiceLimit | undefined {
+  if (limit === undefined || waitMs === undefined || emptyForMs(limit) === undefined) return limit
+  return { ...limit, effectiveWindowMs: waitMs }
 }

@@ -1,6 +1,7 @@
 import type { Allowance } from './allowance.js'
 import type { Flight } from './pace.js'
 import { patienceMs } from './patience.js'
+import { never } from './quota.js'
 
 /** How a gate behaves; the same for all gates of a partition. */
 export interface GateOptions {
@@ -29,15 +30,15 @@ const rememberedMs = 60_000
 export class Gate {
   readonly #options: GateOptions
   readonly #allowance: Allowance | undefined
-  #untilMs: number = Number.NEGATIVE_INFINITY
+  #untilMs: number = -never
   /** When the longest stated wait ends, however much of it is believed, and when it was stated. */
-  #toldUntilMs: number = Number.NEGATIVE_INFINITY
+  #toldUntilMs: number = -never
   #toldAtMs = 0
-  #closedAtMs: number = Number.NEGATIVE_INFINITY
+  #closedAtMs: number = -never
   #halfOpen = false
   #timeStated = false
   #refusals = 0
-  #probedAtMs: number = Number.NEGATIVE_INFINITY
+  #probedAtMs: number = -never
   readonly #probes = new Set<Flight>()
 
   constructor(options: GateOptions, allowance?: Allowance) {
@@ -80,21 +81,23 @@ export class Gate {
     this.#allowance?.accepted(flight, nowMs)
     if (flight.sentAtMs < this.#closedAtMs || flight.sentAtMs < this.#untilMs) return
     this.#halfOpen = false
-    this.#toldUntilMs = Number.NEGATIVE_INFINITY
+    this.#toldUntilMs = -never
     this.#refusals = 0
   }
 
   /**
    * @param waitMs how long the server asked to be left alone, or stated that nothing comes, if it said so
+   * @param spreadMs a random part of this is added, so that those who were refused together do not come back so
    * @param asked it asked so (`Retry-After`), which overrides what it states beside
    */
-  refused(flight: Flight, nowMs: number, waitMs: number | undefined, asked = false): void {
+  refused(flight: Flight, nowMs: number, waitMs: number | undefined, asked = false, spreadMs = 0): void {
     this.#probes.delete(flight)
     if (this.#refusals === 0 || flight.sentAtMs >= this.#closedAtMs) {
       this.#refusals += 1
       this.#closedAtMs = nowMs
     }
-    const wait = Math.min(this.#options.maxBlockMs, Math.max(waitMs ?? 0, this.#growingMs(waitMs)))
+    const spread = spreadMs > 0 ? spreadMs * this.#options.random() : 0
+    const wait = Math.min(this.#options.maxBlockMs, spread + Math.max(waitMs ?? 0, this.#growingMs(waitMs)))
     this.#untilMs = Math.max(this.#untilMs, nowMs + wait)
     this.#toldUntilMs = Math.max(this.#toldUntilMs, nowMs + (waitMs ?? 0))
     this.#toldAtMs = nowMs

@@ -1,4 +1,4 @@
-import type { OwnCall } from './own-call.js'
+import type { OwnCall } from './own-calls.js'
 import type { Quota } from './quota.js'
 import { type Evidence, type Mode, Votes } from './votes.js'
 
@@ -22,8 +22,12 @@ export class Guess {
 
   /** The server says how it refills: no guessing. */
   told(refill: Quota['refill']): void {
-    if (refill === undefined) return
-    this.mode = refill === 'bucket' || refill === 'counter' ? 'bucket' : 'window'
+    if (refill !== undefined) this.mode = refill === 'bucket' || refill === 'counter' ? 'bucket' : 'window'
+  }
+
+  /** It is a window that gives all back at once, as far as is known. */
+  steps({ refill }: Quota): boolean {
+    return this.mode === 'window' && (refill === undefined ? this.#votes.steps : refill === 'window')
   }
 
   /**
@@ -32,16 +36,15 @@ export class Guess {
    * pause, whichever way, is never tested: own returns pace it well enough.
    */
   pauseMs(units: number, quota: Quota, jitterMs: number): number {
-    if (this.mode !== 'unknown' || quota.ratePerMs === 0) return 0
-    if (this.cannotTell(quota)) return 0
+    if (this.mode !== 'unknown' || quota.ratePerMs === 0 || this.cannotTell(quota)) return 0
     if (units > Math.max(1, Math.min(3, quota.units / 4))) return 0
     const pause = pauseUnits / quota.ratePerMs + 2 * jitterMs
     return pause <= longestPauseMs ? pause : 0
   }
 
   /** How the limit gives back stays unknown, pauses or not. */
-  cannotTell(quota: Quota): boolean {
-    return this.mode === 'unknown' && (this.#pauses >= mostPauses || quota.units <= pauseUnits)
+  cannotTell({ units }: Quota): boolean {
+    return this.mode === 'unknown' && (this.#pauses >= mostPauses || units <= pauseUnits)
   }
 
   /** This call goes after a pause: its answer tells. */
@@ -53,23 +56,35 @@ export class Guess {
    * A call surely comes back a window after it went. Not so on a sliding counter, which forgets in its own time; a
    * limit that goes on refusing what should be there is taken for one.
    */
-  trustsReturns(quota: Quota): boolean {
-    return quota.refill !== undefined || this.#refusals < doubtAfter
+  trustsReturns({ refill }: Quota): boolean {
+    return refill !== undefined || this.#refusals < doubtAfter
   }
 
-  /** Weighs an answer. `explained`: it was refused here although own calls account for all that is used. */
-  weigh(call: OwnCall, evidence: Evidence, quota: Quota, refusedHere: boolean, explained: boolean): void {
+  /**
+   * Weighs an answer.
+   * @param explained own calls account for all that is used, and nobody else is known
+   */
+  weigh(
+    call: OwnCall,
+    evidence: Evidence,
+    quota: Quota,
+    refusedHere: boolean,
+    explained: boolean,
+    contested: boolean,
+  ): void {
     if (quota.refill !== undefined || quota.ratePerMs === 0) return
-    this.#votes.weigh(evidence, quota)
+    this.#votes.weigh(evidence, quota, contested)
     if (this.#testing === call) {
       this.#testing = undefined
       this.#pauses += 1
       const { previous, available, sentBetween, taken } = evidence
       const still = previous !== undefined && available <= previous.available - sentBetween - taken
-      if (still) this.#votes.pauseBroughtNothing()
+      if (still) this.#votes.forWindow(2)
     }
-    if (this.mode !== 'bucket' && refusedHere) this.#refusals += 1
-    if (this.mode === 'bucket' && explained) this.#votes.refusedUnexplained()
+    if (refusedHere) {
+      if (this.mode !== 'bucket') this.#refusals += 1
+      else if (explained) this.#votes.forWindow(1)
+    }
     this.mode = this.#votes.decide(this.mode)
   }
 }

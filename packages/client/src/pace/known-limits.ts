@@ -66,10 +66,11 @@ export class KnownLimits {
 
   #make(kind: LimitKind, statement: Statement, nowMs: number): Limit {
     const { policyName, partitionKey } = statement
-    const gate = new Gate(this.#around, kind === 'signal' ? new Allowance() : undefined)
-    if (kind === 'slots') return new SlotsLimit(policyName, partitionKey, gate)
-    if (kind === 'signal') return new SignalLimit(policyName, partitionKey, gate, this.#around)
-    return new PacedLimit(policyName, partitionKey, gate, this.#around, nowMs)
+    const around = this.#around
+    const gate = new Gate(around, kind === 'signal' ? new Allowance() : undefined)
+    const parts = { policy: policyName, partitionKey, gate, around, nowMs }
+    if (kind === 'slots') return new SlotsLimit(parts)
+    return kind === 'signal' ? new SignalLimit(parts) : new PacedLimit(parts)
   }
 }
 

@@ -1,10 +1,10 @@
+import type { OwnCall } from './own-calls.js'
 import type { Quota } from './quota.js'
+import type { RoundTrip } from './round-trip.js'
 
-/** A call in flight. */
-export interface Debit {
-  readonly sentAtMs: number
-  units: number
-}
+/** How long an overdue answer makes a client careful. */
+const pileUpMs = 2000
+const tinyQuota = 4
 
 /**
  * Units that may still be used, by the model. Every call is taken off when it is sent. On a bucket it may land
@@ -14,82 +14,64 @@ export interface Debit {
 export class Level {
   units: number
   #atMs: number
-  readonly #inFlight: Debit[] = []
 
   constructor(units: number, nowMs: number) {
     this.units = units
     this.#atMs = nowMs
   }
 
-  /** When the oldest call in flight went; Infinity if none is. */
-  get oldestMs(): number {
-    return this.#inFlight[0]?.sentAtMs ?? Number.POSITIVE_INFINITY
-  }
-
-  spend(units: number, sentAtMs: number): Debit {
-    const debit = { sentAtMs, units }
-    this.units -= units
-    let index = this.#inFlight.length
-    while (index > 0 && (this.#inFlight[index - 1]?.sentAtMs ?? 0) > sentAtMs) index -= 1
-    this.#inFlight.splice(index, 0, debit)
-    return debit
-  }
-
-  /** The call is known to have landed, or never will. */
-  landed(debit: Debit): void {
-    const index = this.#inFlight.indexOf(debit)
-    if (index >= 0) this.#inFlight.splice(index, 1)
-  }
-
-  /** Time passes, and a bucket refills in it. */
-  refill(nowMs: number, quotaUnits: number, ratePerMs: number, lateMs: number): void {
-    let index = this.#inFlight.length
+  /** Time passes, and a bucket refills in it. `flying`: calls on their way, in order, and what they come to. */
+  refill(
+    nowMs: number,
+    { units, ratePerMs }: Quota,
+    lateMs: number,
+    flying: Iterable<OwnCall>,
+    flyingUnits: number,
+  ): void {
+    const step = (toMs: number, most: number): void => {
+      this.units = Math.min(most, this.units + ratePerMs * Math.max(0, toMs - this.#atMs))
+      this.pass(toMs)
+    }
+    // Where there is room for all of it, it does not matter when each lands.
+    if (this.units + ratePerMs * Math.max(0, nowMs - this.#atMs) <= units - flyingUnits) {
+      step(nowMs, units)
+      return
+    }
+    const late: OwnCall[] = []
     let underWay = 0
-    for (; index > 0; index -= 1) {
-      const debit = this.#inFlight[index - 1]
-      if (debit === undefined || debit.sentAtMs + lateMs <= this.#atMs) break
-      underWay += debit.units
+    for (const call of flying) {
+      if (call.atMs + lateMs <= this.#atMs) continue
+      late.push(call)
+      underWay += call.units
     }
-    for (; index < this.#inFlight.length; index += 1) {
-      const debit = this.#inFlight[index]
-      if (debit === undefined || debit.sentAtMs + lateMs > nowMs) break
-      this.#step(debit.sentAtMs + lateMs, quotaUnits - underWay, ratePerMs)
-      underWay -= debit.units
+    for (const call of late) {
+      if (call.atMs + lateMs > nowMs) break
+      step(call.atMs + lateMs, units - underWay)
+      underWay -= call.units
     }
-    this.#step(nowMs, quotaUnits - underWay, ratePerMs)
+    step(nowMs, units - underWay)
   }
 
   /** Time passes, and nothing comes of it. */
   pass(nowMs: number): void {
     this.#atMs = Math.max(this.#atMs, nowMs)
   }
-
-  #step(nowMs: number, most: number, ratePerMs: number): void {
-    const elapsedMs = Math.max(0, nowMs - this.#atMs)
-    this.#atMs = Math.max(this.#atMs, nowMs)
-    this.units = Math.min(most, this.units + ratePerMs * elapsedMs)
-  }
 }
 
-/** What an answer and the calls around it come to. */
-export interface Seen {
-  readonly available: number
-  /** Units that came back since the answered call was sent, at most and at least. */
-  readonly returnedAtMost: number
-  readonly returnedAtLeast: number
-  /** Own units that the server cannot have counted in this answer. */
-  readonly after: number
-  /** Own units that it need not have counted, those among them. */
-  readonly perhapsLater: number
-  /** What may be there beyond what is stated: the part of a unit in the making, and what delays may hide. */
-  readonly unstated: number
-}
-
-/** The most and the least units that an answer leaves possible now. */
-export function bounds(seen: Seen, quotaUnits: number): { readonly most: number; readonly least: number } {
-  const most = seen.available + seen.returnedAtMost - seen.after + seen.unstated
-  const least = Math.min(quotaUnits, seen.available + seen.returnedAtLeast) - seen.perhapsLater
-  return { most, least }
+/**
+ * How late a call may land on a bucket: as the network may hide; at most half of what the bucket needs to fill, lest
+ * a small fast one hardly be used. When an answer takes longer than any of late, calls may be piling up on a busy
+ * server, to be counted all at once: then as late as the oldest in flight, for a while.
+ */
+export function lateMs(
+  { units, ratePerMs }: Quota,
+  { jitterMs, mostMs }: RoundTrip,
+  oldestForMs: number,
+): number {
+  const halfFull = units / ratePerMs / 2
+  const usual = Math.min(2 * jitterMs, halfFull)
+  if (!(oldestForMs > mostMs)) return usual
+  return Math.max(usual, Math.min(oldestForMs, units < tinyQuota ? halfFull : pileUpMs))
 }
 
 /**

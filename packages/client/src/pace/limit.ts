@@ -1,6 +1,7 @@
 import type { QuotaPolicy, ServiceLimit } from '@ratepact/contract'
 import type { Gate, GateOptions } from './gate.js'
 import type { Flight, KnownLimit } from './pace.js'
+import { never, type Quota, quotaOf, unstated } from './quota.js'
 import type { RoundTrip } from './round-trip.js'
 
 /** What the limits of one partition share. */
@@ -10,8 +11,8 @@ export interface Surroundings extends GateOptions {
 
 /** What an answer said about one limit, and how the call fared with it. */
 export interface Reading {
-  /** Absent where the answer states the policy alone. */
-  readonly limit?: ServiceLimit
+  /** Absent where the answer states the policy alone, or nothing of this limit. */
+  readonly limit: ServiceLimit | undefined
   /** The call was refused, by whichever limit. */
   readonly refused: boolean
   /** This limit is among those that refused it. */
@@ -21,23 +22,86 @@ export interface Reading {
 /** `paced` counts requests, `slots` counts calls in progress, `signal` counts what a client cannot: it only stops. */
 export type LimitKind = 'paced' | 'slots' | 'signal'
 
-/** One limit that calls are held by. A call may go when every limit of its route, and every gate, lets it. */
-export interface Limit {
+/** Which limit it is, and what it shares with others. */
+export interface LimitParts {
   readonly policy: string
   readonly partitionKey: Uint8Array | undefined
-  readonly kind: LimitKind
   /** Closed after refusals of this limit. */
   readonly gate: Gate
+  readonly around: Surroundings
+  readonly nowMs: number
+}
+
+/** One limit that calls are held by. A call may go when every limit of its route, and every gate, lets it. */
+export abstract class Limit<Booked = unknown> {
+  abstract readonly kind: LimitKind
+  readonly parts: LimitParts
+  protected quota: Quota = unstated
+  protected unit = 'requests'
+  protected readonly flying: Map<Flight, Booked> = new Map()
+
+  constructor(parts: LimitParts) {
+    this.parts = parts
+  }
+
+  get gate(): Gate {
+    return this.parts.gate
+  }
+
   /** When a call of this cost may go: at or before now, later, or Infinity while only an answer can tell. */
-  nextMs(nowMs: number, cost: number, queued: number, believeMs?: number): number
+  abstract nextMs(nowMs: number, cost: number, queued: number, believeMs?: number): number
+
   /** Takes what a policy promises, before an answer that states it is counted. */
-  state(policy: QuotaPolicy): void
+  state(policy: QuotaPolicy): void {
+    this.unit = policy.unit
+    this.quota = quotaOf(policy)
+  }
+
   /** Books a call that goes now, or, if `late`, one that was on its way before this limit was known. */
-  sent(flight: Flight, late?: boolean): void
+  sent(flight: Flight, late?: boolean): void {
+    this.flying.set(flight, this.book(flight, late === true))
+    this.gate.sent(flight)
+  }
+
   /** The answer of a booked call, with what it says of this limit if it says anything. */
-  answered(flight: Flight, nowMs: number, reading: Reading): void
-  lost(flight: Flight, nowMs: number): void
-  known(nowMs: number): KnownLimit
+  answered(flight: Flight, nowMs: number, reading: Reading): void {
+    const booked = this.flying.get(flight)
+    if (booked !== undefined && this.flying.delete(flight)) this.settle(flight, booked, nowMs, reading)
+  }
+
+  lost(flight: Flight, nowMs: number): void {
+    this.gate.lost(flight)
+    this.answered(flight, nowMs, { limit: undefined, refused: false, refusedHere: false })
+  }
+
+  /** Over how long those who are refused together shall spread their return, after a wait of that length. */
+  spreadMs(_waitMs: number): number {
+    return 0
+  }
+
+  /** What is known of it, for people to look at. */
+  known(nowMs: number): KnownLimit {
+    const { policy, partitionKey } = this.parts
+    const { units, windowMs, ratePerMs } = this.quota
+    const waitMs = Math.max(this.gate.nextMs(nowMs), this.nextMs(nowMs, 1, 1)) - nowMs
+    return {
+      policy,
+      ...(partitionKey && { partitionKey }),
+      unit: this.unit,
+      ...(units < never && { quota: units }),
+      ...(windowMs < never && { windowSeconds: windowMs / 1000 }),
+      ...(ratePerMs > 0 && ratePerMs !== units / windowMs && { ratePerSecond: ratePerMs * 1000 }),
+      available: this.available(),
+      waitSeconds: waitMs / 1000,
+    }
+  }
+
   /** Forgetting this limit would change nothing that matters. */
-  isFresh(nowMs: number): boolean
+  isFresh(nowMs: number): boolean {
+    return this.flying.size === 0 && this.gate.isForgettable(nowMs) && this.nextMs(nowMs, 1, 1) <= nowMs
+  }
+
+  protected abstract available(): number
+  protected abstract book(flight: Flight, late: boolean): Booked
+  protected abstract settle(flight: Flight, booked: Booked, nowMs: number, reading: Reading): void
 }

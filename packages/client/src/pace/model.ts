@@ -1,25 +1,16 @@
 import type { ServiceLimit } from '@ratepact/contract'
-import { evidenceOf, ownExplain } from './evidence.js'
 import { Guess } from './guess.js'
-import { lateMs } from './landing.js'
-import { bounds, type Debit, Level, needed } from './level.js'
-import type { OwnCall } from './own-call.js'
-import { OwnCalls } from './own-calls.js'
-import { type Quota, unstated } from './quota.js'
+import { Level, lateMs, needed } from './level.js'
+import { type OwnCall, OwnCalls } from './own-calls.js'
+import { never, type Quota, unstated } from './quota.js'
 import type { RoundTrip } from './round-trip.js'
-import { type Evidence, givenBackEarly } from './votes.js'
+import { statedMs } from './stated.js'
+import { type Evidence, givenBackEarly, type Mode } from './votes.js'
 import { WindowEdge } from './window-edge.js'
 
-const never = Number.POSITIVE_INFINITY
 const tiny = 1e-6
 /** `r` is rounded down: almost a whole unit more may be there. */
 const unstatedPart = 0.999
-
-/** A call under this limit, as it was booked. */
-export interface Booking {
-  readonly call: OwnCall
-  readonly debit: Debit
-}
 
 /** One call that wants to go, and what it stands among. */
 export interface Asking {
@@ -27,6 +18,27 @@ export interface Asking {
   readonly cost: number
   readonly queued: number
   readonly lastSendMs: number
+  /** Others use the quota, too. */
+  readonly contested: boolean
+}
+
+/** What one answer shows, of the limit and of others who use it. */
+export interface Sighting extends Evidence {
+  readonly quota: Quota
+  mode: Mode
+  readonly nowMs: number
+  /** This limit is what refused the call. */
+  readonly refused: boolean
+  /** Own units of the last window. */
+  readonly own: number
+  /** Units in use at the server that own calls of the last window do not explain. */
+  readonly unexplained: number
+  /** Units that went since the last answer, or (negative) came, unexplained by own calls. */
+  foreign: number
+  /** Units came back early: a window began. */
+  began: boolean
+  /** How many clients share the limit, where the server counts them. */
+  readonly instances: number | undefined
 }
 
 /**
@@ -37,25 +49,25 @@ export class Model {
   quota: Quota = unstated
   /** Answers in a row that left nothing and said nothing of when. */
   silent = 0
+  readonly edge: WindowEdge
   readonly #roundTrip: RoundTrip
   readonly #own = new OwnCalls()
   readonly #guess = new Guess()
   readonly #level: Level
-  readonly #edge: WindowEdge
   #newest: { atMs: number; available: number } | undefined
   #touched = false
 
   constructor(roundTrip: RoundTrip, nowMs: number) {
     this.#roundTrip = roundTrip
     this.#level = new Level(0, nowMs)
-    this.#edge = new WindowEdge(nowMs)
+    this.edge = new WindowEdge(nowMs)
   }
 
   /** Takes what a policy promises. Before the first send and answer the quota counts as whole. */
   promise(quota: Quota): void {
     this.quota = quota
     if (quota.ratePerMs > 0) this.#guess.told(quota.refill)
-    this.#level.units = this.#touched ? Math.min(this.#level.units, quota.units) : quota.units
+    this.#level.units = this.#touched ? Math.min(this.units, quota.units) : quota.units
   }
 
   /** Units left now. */
@@ -68,174 +80,218 @@ export class Model {
     return this.#newest !== undefined
   }
 
+  /** How the limit gives back, as far as is known. */
+  get mode(): Mode {
+    return this.#guess.mode
+  }
+
+  /** It gives all back at once. */
+  get steps(): boolean {
+    return this.#guess.steps(this.quota)
+  }
+
+  get #isBucket(): boolean {
+    return this.mode === 'bucket'
+  }
+
   /** Brings everything up to now. `idle`: no own call is in flight. */
   advance(nowMs: number, idle: boolean): void {
+    const { quota } = this
+    const { flying, flyingUnits, nextReturnMs } = this.#own
     if (this.#isBucket) {
-      this.#level.refill(
-        nowMs,
-        this.quota.units,
-        this.quota.ratePerMs,
-        lateMs(this.quota, this.#roundTrip, nowMs - this.#level.oldestMs),
-      )
+      const [oldest] = flying
+      const late = lateMs(quota, this.#roundTrip, nowMs - (oldest?.atMs ?? nowMs))
+      this.#level.refill(nowMs, quota, late, flying, flyingUnits)
       return
     }
     this.#level.pass(nowMs)
-    if (this.#guess.trustsReturns(this.quota)) {
-      this.#level.units = Math.min(this.quota.units, this.#level.units + this.#own.creditDue(nowMs))
-    } else if (this.#own.forgetDue(nowMs)) this.#edge.suppose()
+    if (this.#guess.trustsReturns(quota)) {
+      this.#level.units = Math.min(quota.units, this.units + this.#own.creditDue(nowMs))
+    } else if (this.#own.forgetDue(nowMs)) this.edge.suppose()
     const { leastMs, jitterMs } = this.#roundTrip
-    const { nextReturnMs } = this.#own
     // A bucket's next unit is part of what own calls give back; where it may be one for good, their returns are all.
-    const counted = nextReturnMs < never && this.#guess.cannotTell(this.quota)
+    const counted = nextReturnMs < never && this.#guess.cannotTell(quota)
     // A quarter of a round trip: what returns were reckoned with while few round trips were known.
-    const tolerance = counted ? never : 4 * jitterMs + leastMs / 4 + 10
-    this.#edge.advance(nowMs, idle, nextReturnMs, tolerance)
+    this.edge.advance(nowMs, idle, this.#own.nextReturnMs, counted ? never : 4 * jitterMs + leastMs / 4 + 10)
   }
 
   /** When enough should be there for a call, by what is known now; Infinity if nothing says so. */
-  enoughMs(asking: Asking, idle: boolean): number {
-    const { nowMs, cost, queued } = asking
-    if (cost === 0 || (idle && this.#edge.mayAsk)) return nowMs
-    const { units } = this.#level
-    const { quota } = this
-    const need = this.#isBucket
-      ? needed(cost, units, quota, queued, this.#roundTrip.jitterMs)
+  enoughMs({ nowMs, cost, queued, contested }: Asking, idle: boolean): number {
+    if (cost === 0 || (idle && this.edge.mayAsk)) return nowMs
+    const { units, quota } = this
+    const bucket = this.#isBucket
+    const need = bucket
+      ? needed(cost, units, quota, contested ? 0 : queued, this.#roundTrip.jitterMs)
       : Math.min(cost, quota.units)
-    const missing = need - units
-    if (missing <= tiny) return nowMs
-    return this.#isBucket
-      ? nowMs + missing / quota.ratePerMs
-      : Math.min(this.#edge.endMs, this.#own.nextReturnMs)
+    if (need - units <= tiny) return nowMs
+    if (bucket) return nowMs + (need - units) / quota.ratePerMs
+    const { endMs, leastEndMs } = this.edge
+    // Among others it does not matter to be a little early: somebody is, and answers tell.
+    const early = contested && !(this.mode === 'window' && quota.windowMs > 3000)
+    return Math.min(endMs, this.#own.nextReturnMs, early ? Math.max(nowMs, leastEndMs) : never)
   }
 
   /** Until when a call that finds enough is held back all the same, while more is queued than is left. */
-  heldBackMs(asking: Asking): number {
-    const { units } = this.#level
-    if (asking.queued <= units || !this.heard) return asking.nowMs
-    const pause = this.#guess.pauseMs(units, this.quota, this.#roundTrip.jitterMs)
-    if (pause > 0) return asking.lastSendMs + pause
-    if (this.#guess.mode !== 'window') return asking.nowMs
-    return this.#edge.keptUntilMs(units, this.quota)
-  }
-
-  /** The next call goes because the server has said when to ask, whatever is left by the model. */
-  ask(): void {
-    this.#edge.due()
+  heldBackMs({ nowMs, queued, lastSendMs }: Asking): number {
+    const { units, quota } = this
+    if (queued <= units || !this.heard) return nowMs
+    const pause = this.#guess.pauseMs(units, quota, this.#roundTrip.jitterMs)
+    if (pause > 0) return lastSendMs + pause
+    return this.mode === 'window' ? this.edge.keptUntilMs(units, quota) : nowMs
   }
 
   /** Books a call that goes now; `lastSendMs` is when the one before it went. */
-  spend(nowMs: number, units: number, lastSendMs: number): Booking {
-    const pause = this.#guess.pauseMs(this.#level.units, this.quota, this.#roundTrip.jitterMs)
-    const asks = this.#edge.mayAsk
-    if (asks) this.#level.units = Math.max(this.#level.units, units)
-    this.#edge.asked()
-    const booking = this.adopt(nowMs, units)
-    const paused = pause > 0 && nowMs >= lastSendMs + pause - tiny
-    if (!asks && this.heard && paused) this.#guess.paused(booking.call)
-    return booking
+  spend(nowMs: number, units: number, lastSendMs: number): OwnCall {
+    const pause = this.#guess.pauseMs(this.units, this.quota, this.#roundTrip.jitterMs)
+    const asks = this.edge.mayAsk
+    if (asks) this.#level.units = Math.max(this.units, units)
+    this.edge.asked()
+    const call = this.adopt(nowMs, units)
+    if (!asks && this.heard && pause > 0 && nowMs >= lastSendMs + pause - tiny) this.#guess.paused(call)
+    return call
   }
 
   /** Books a call that was on its way before the limit was known. */
-  adopt(sentAtMs: number, units: number): Booking {
+  adopt(sentAtMs: number, units: number): OwnCall {
     this.#touched = true
-    return { debit: this.#level.spend(units, sentAtMs), call: this.#own.book(sentAtMs, units) }
+    this.#level.units -= units
+    return this.#own.book(sentAtMs, units)
   }
 
-  /** An answer has come that charged so many units: 0 if it refused. */
-  settle({ call, debit }: Booking, nowMs: number, units: number): void {
-    this.#level.landed(debit)
-    this.#level.units += call.units - units
-    call.units = units
-    const latestMs = nowMs - this.#roundTrip.leastMs
-    const slackMs = Math.max(2, this.#roundTrip.jitterMs)
-    this.#own.settled(call, latestMs, latestMs + this.quota.windowMs + slackMs)
-  }
-
-  /** No answer will come: the call may have been counted until now. */
-  settleUnanswered({ call, debit }: Booking, nowMs: number): void {
-    this.#level.landed(debit)
-    this.#own.settled(call, nowMs, nowMs + this.quota.windowMs)
+  /** An answer has come that charged so many units: 0 if it refused. Without one the call may count until now. */
+  settle(call: OwnCall, nowMs: number, units?: number): void {
+    const answered = units !== undefined
+    const taken = units ?? call.units
+    const latestMs = answered ? nowMs - this.#roundTrip.leastMs : nowMs
+    const slackMs = answered ? Math.max(2, this.#roundTrip.jitterMs) : 0
+    this.#level.units += call.units - taken
+    this.#own.settled(call, taken, latestMs, latestMs + this.quota.windowMs + slackMs)
   }
 
   /**
-   * Learns what a settled call's answer states; returns the units that others must have used, as far as it shows.
-   * @param refusedHere this limit is what refused the call
+   * Learns what a settled call's answer states; returns what it shows of others, unless it is too old to count.
+   * @param refused this limit is what refused the call
+   * @param contested others are known to use the limit
    */
-  learn(call: OwnCall, nowMs: number, limit: ServiceLimit, refusedHere: boolean): number {
-    const available = Math.min(limit.available, this.quota.units)
-    const { leastMs, jitterMs } = this.#roundTrip
+  learn(
+    call: OwnCall,
+    nowMs: number,
+    limit: ServiceLimit,
+    refused: boolean,
+    contested: boolean,
+  ): Sighting | undefined {
+    const { quota } = this
     const { atMs } = call
     const newest = this.#newest
-    if (newest === undefined) this.#meet(call, nowMs, available)
-    else if (atMs < newest.atMs - 2 * jitterMs) return 0
-    const around = { own: this.#own, roundTrip: this.#roundTrip, quota: this.quota, nowMs }
-    const evidence = evidenceOf(call, limit, this.#newest, this.#edge.endMs, around)
-    call.available = available
-    this.#guess.weigh(call, evidence, this.quota, refusedHere, refusedHere && ownExplain(evidence, around))
-    this.#edge.told()
-    if (!this.#isBucket && givenBackEarly(evidence, this.quota)) this.#startAfresh(evidence)
-    const foreign = this.#correct(call, nowMs, available)
-    if (refusedHere && available === 0) {
-      this.#level.units = Math.min(this.#level.units, this.#isBucket ? 0.5 : 0)
-    }
+    const available = Math.min(limit.available, quota.units)
+    if (newest === undefined) {
+      this.edge.begin(nowMs)
+      this.#level.units = available - this.#own.flyingUnits
+    } else if (atMs < newest.atMs - 2 * this.#roundTrip.jitterMs) return undefined
+    const seen = this.#look(call, nowMs, limit, available, refused)
+    call.left = available
+    this.#guess.weigh(call, seen, quota, refused, !contested && seen.unexplained < 1, contested)
+    seen.mode = this.mode
+    this.edge.told()
+    seen.began = !this.#isBucket && givenBackEarly(seen, quota)
+    if (seen.began) this.#startAfresh(seen)
+    seen.foreign = this.#correct(call, nowMs, available)
+    if (refused && available === 0) this.#level.units = Math.min(this.units, this.#isBucket ? 0.5 : 0)
     if (newest === undefined || atMs > newest.atMs) this.#newest = { atMs, available }
     else if (atMs === newest.atMs) newest.available = Math.min(available, newest.available)
-    const stated = limit.effectiveWindowMs ?? (limit.effectiveWindowSeconds ?? 0) * 1000
-    const waitMs = stated > 0 ? stated : this.quota.windowMs
-    this.silent = available > 0 || waitMs < never ? 0 : Math.min(30, this.silent + 1)
-    if (available === 0) this.#edge.stated(nowMs - leastMs + waitMs + 1, nowMs)
-    return foreign
+    this.#noteEnd(limit, seen, contested || (limit.instances ?? 1) > 1)
+    return seen
   }
 
   /** Forgets what no later answer can refer to. */
   tidy(nowMs: number): void {
-    const toleranceMs = 4 * this.#roundTrip.jitterMs
-    const horizonMs = (this.#newest?.atMs ?? Number.NEGATIVE_INFINITY) - toleranceMs
-    this.#own.tidy(horizonMs, nowMs - 1.1 * this.quota.windowMs - 1000, toleranceMs, this.quota)
+    const [oldest] = this.#own.flying
+    const newestMs = Math.max(this.#newest?.atMs ?? -never, oldest?.atMs ?? nowMs, nowMs - 60_000)
+    this.#own.tidy(
+      newestMs - 4 * this.#roundTrip.jitterMs,
+      nowMs - 1.1 * this.quota.windowMs - 1000,
+      this.quota,
+    )
   }
 
-  get #isBucket(): boolean {
-    return this.#guess.mode === 'bucket'
-  }
-
-  #meet(call: OwnCall, nowMs: number, available: number): void {
-    this.#edge.begin(nowMs)
-    this.#level.units = available - this.#own.sentBetween(Number.NEGATIVE_INFINITY, never, call)
+  /** What the answer to a call shows, beside the own calls around it. */
+  #look(call: OwnCall, nowMs: number, limit: ServiceLimit, available: number, refused: boolean): Sighting {
+    const { leastMs, jitterMs } = this.#roundTrip
+    const { units, windowMs } = this.quota
+    const { atMs } = call
+    const own = this.#own
+    const previous = this.#newest
+    const early = atMs - 2 * jitterMs
+    const wider = this.#isBucket ? 0 : 2 * jitterMs + leastMs
+    const used = own.sent(atMs - windowMs - wider, atMs + 2 * jitterMs)
+    return {
+      quota: this.quota,
+      mode: this.mode,
+      nowMs,
+      atMs,
+      available,
+      effectiveWindowSeconds: limit.effectiveWindowSeconds,
+      taken: call.units,
+      previous,
+      sentBetween: previous === undefined ? 0 : Math.max(0, own.sent(previous.atMs, early, call)),
+      outstanding: own.outstanding(nowMs - leastMs - windowMs, early),
+      maybe: own.sent(early, atMs + 2 * jitterMs, call),
+      endMs: this.edge.endMs,
+      jitterMs,
+      own: used,
+      unexplained: units - available - used,
+      refused,
+      foreign: 0,
+      began: false,
+      instances: limit.instances,
+    }
   }
 
   /** What came back early came back with its whole window: own calls of before return no more. */
-  #startAfresh(evidence: Evidence): void {
-    this.#level.units -= this.#own.creditedSince(evidence.atMs)
-    this.#own.startAfresh(evidence.atMs - 2 * evidence.jitterMs)
-    this.#edge.begin(evidence.atMs)
+  #startAfresh({ atMs, jitterMs }: Sighting): void {
+    this.#level.units -= this.#own.credited(atMs)
+    this.#own.startAfresh(atMs - 2 * jitterMs)
+    this.edge.begin(atMs)
   }
 
-  /** Brings the level within what the answer leaves possible. */
+  /**
+   * Brings the level within what the answer leaves possible; returns the units that others must have used, or
+   * (negative, of a bucket) not used.
+   */
   #correct(call: OwnCall, nowMs: number, available: number): number {
     const { leastMs, jitterMs } = this.#roundTrip
     const { windowMs, units, ratePerMs } = this.quota
+    const own = this.#own
     const bucket = this.#isBucket
     const { atMs } = call
-    const latestMs = nowMs - leastMs
-    const { most, least } = bounds(
-      {
-        available,
-        returnedAtMost: bucket ? ratePerMs * (nowMs - atMs) : this.#own.creditedSince(atMs),
-        returnedAtLeast: bucket
-          ? ratePerMs * (leastMs - 2 * jitterMs)
-          : this.#own.creditedAfter(latestMs, windowMs),
-        after: this.#own.sentBetween(atMs + 2 * jitterMs, never, call),
-        perhapsLater: this.#own.perhapsLater(atMs - 2 * jitterMs, available, call),
-        unstated: bucket ? unstatedPart + ratePerMs * jitterMs : 0,
-      },
-      units,
-    )
-    const foreign = this.#level.units - most
-    if (foreign < 0 && this.#level.units < least) {
-      if (!bucket) this.#own.returned(least - this.#level.units, latestMs - windowMs + 2 * jitterMs)
-      this.#level.units = least
+    const returned = bucket ? ratePerMs * (nowMs - atMs) : own.credited(atMs)
+    const unsaid = bucket ? unstatedPart + ratePerMs * jitterMs : 0
+    const most = available + returned - own.sent(atMs + 2 * jitterMs, never, call) + unsaid
+    const foreign = this.units - most
+    if (foreign >= 0) {
+      this.#level.units = most
+      return foreign
     }
-    if (foreign > 0) this.#level.units = most
-    return Math.max(0, foreign)
+    const latestMs = nowMs - leastMs
+    const surely = bucket ? ratePerMs * (leastMs - 2 * jitterMs) : own.credited(latestMs, windowMs)
+    const top = Math.min(units, available + surely)
+    // At least what flies may be counted later; only then is it worth counting what else may.
+    if (this.units >= top - own.flyingUnits) return 0
+    const least = top - own.perhapsLater(atMs - 2 * jitterMs, available, call)
+    const short = least - this.units
+    if (short <= 0) return 0
+    this.#level.units = least
+    if (bucket) return -short
+    own.returned(short, latestMs - windowMs + 2 * jitterMs)
+    return 0
+  }
+
+  #noteEnd(limit: ServiceLimit, { nowMs, atMs, available }: Sighting, shared: boolean): void {
+    const stated = statedMs(limit)
+    const waitMs = stated > 0 ? stated : this.quota.windowMs
+    this.silent = available > 0 || waitMs < never ? 0 : Math.min(30, this.silent + 1)
+    if (available > 0 && !(shared && this.mode === 'window')) return
+    const earliestMs = atMs + (limit.effectiveWindowMs ?? Math.max(0, stated - 1000))
+    this.edge.stated(nowMs - this.#roundTrip.leastMs + waitMs + 1, nowMs, earliestMs)
   }
 }

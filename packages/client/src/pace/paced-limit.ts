@@ -1,122 +1,148 @@
 import type { QuotaPolicy } from '@ratepact/contract'
 import { Burst } from './burst.js'
-import type { Gate } from './gate.js'
-import type { Limit, Reading, Surroundings } from './limit.js'
-import { type Booking, Model } from './model.js'
-import type { Flight, KnownLimit } from './pace.js'
-import { patientMs } from './patience.js'
-import { quotaOf } from './quota.js'
+import { Limit, type LimitParts, type Reading } from './limit.js'
+import { Model, type Sighting } from './model.js'
+import type { OwnCall } from './own-calls.js'
+import type { Flight } from './pace.js'
+import { patienceMs, patientMs } from './patience.js'
+import { never } from './quota.js'
+import { Rounds, type Standing } from './rounds.js'
+import { Sharing } from './sharing.js'
 
-const never = Number.POSITIVE_INFINITY
 const tiny = 1e-6
 
-/** A limit counted in requests: calls go as its model finds enough for them. */
-export class PacedLimit implements Limit {
+/** A limit counted in requests: calls go as its model finds enough for them, and among others at a share of it. */
+export class PacedLimit extends Limit<OwnCall> {
   readonly kind = 'paced'
-  readonly policy: string
-  readonly partitionKey: Uint8Array | undefined
-  readonly gate: Gate
-  readonly #around: Surroundings
   readonly #model: Model
+  readonly #sharing: Sharing
+  readonly #rounds: Rounds
   readonly #burst = new Burst()
-  readonly #flying = new Map<Flight, Booking>()
   #lastSendMs: number
   /** A call went before any answer stated the limit: it was known beforehand. */
   #usedUnheard = false
 
-  constructor(
-    policy: string,
-    partitionKey: Uint8Array | undefined,
-    gate: Gate,
-    around: Surroundings,
-    nowMs: number,
-  ) {
-    this.policy = policy
-    this.partitionKey = partitionKey
-    this.gate = gate
-    this.#around = around
+  constructor(parts: LimitParts) {
+    super(parts)
+    const { nowMs, around } = parts
     this.#model = new Model(around.roundTrip, nowMs)
+    this.#sharing = new Sharing(around.random)
+    this.#rounds = new Rounds(around.random)
     this.#lastSendMs = nowMs
   }
 
-  state(policy: QuotaPolicy): void {
-    this.#model.promise(quotaOf(policy))
+  override state(policy: QuotaPolicy): void {
+    super.state(policy)
+    this.#model.promise(this.quota)
   }
 
   nextMs(nowMs: number, cost: number, queued: number, believeMs = 0): number {
-    if (cost === 0 || this.gate.overrides) return nowMs
-    const idle = this.#flying.size === 0
+    const { contested, supposed } = this.#sharing
+    const asks = this.gate.overrides
+    if (cost === 0 || (asks && (!contested || supposed))) return nowMs
+    const idle = this.flying.size === 0
     this.#model.advance(nowMs, idle)
-    const asking = { nowMs, cost, queued, lastSendMs: this.#lastSendMs }
-    const enoughMs = this.#model.enoughMs(asking, idle)
-    if (enoughMs > nowMs) return Math.max(nowMs, this.#believedMs(enoughMs, believeMs))
-    const heldBackMs = Math.max(nowMs, this.#model.heldBackMs(asking))
-    if (!this.#burst.isFull(this.#flying.size)) return heldBackMs
-    return Math.max(heldBackMs, patientMs(this.#lastSendMs, true, 0))
-  }
-
-  sent(flight: Flight, late = false): void {
-    const { sentAtMs, cost } = flight
-    if (late) this.#flying.set(flight, this.#model.adopt(sentAtMs, cost))
-    else {
-      this.#model.advance(sentAtMs, this.#flying.size === 0)
-      if (this.gate.overrides) this.#model.ask()
-      this.#flying.set(flight, this.#model.spend(sentAtMs, cost, this.#lastSendMs))
-      this.#usedUnheard ||= !this.#model.heard
+    const asking = { nowMs, cost, queued, lastSendMs: this.#lastSendMs, contested }
+    const inRounds = contested && this.#rounds.running
+    const enoughMs = inRounds || asks ? nowMs : this.#model.enoughMs(asking, idle)
+    // No wait is believed beyond the cap, and none lasts for ever: then one call asks.
+    const capMs = this.#lastSendMs + Math.max(this.parts.around.maxBlockMs, believeMs)
+    if (enoughMs > nowMs) {
+      const atMs = enoughMs < never ? enoughMs : patientMs(this.#lastSendMs, !idle, this.#model.silent)
+      return Math.max(nowMs, Math.min(atMs, capMs))
     }
-    if (cost > 0) this.#lastSendMs = Math.max(this.#lastSendMs, sentAtMs)
-    this.gate.sent(flight)
+    if (!contested) return this.#aloneMs(nowMs, this.#model.heldBackMs(asking))
+    return Math.max(nowMs, Math.min(inRounds ? this.#roundMs(nowMs) : this.#sharedMs(nowMs, queued), capMs))
   }
 
-  answered(flight: Flight, nowMs: number, reading: Reading): void {
-    const booking = this.#flying.get(flight)
-    if (booking === undefined) return
-    this.#flying.delete(flight)
-    const { limit, refused, refusedHere } = reading
-    this.#model.advance(nowMs, this.#flying.size === 0)
-    this.#model.settle(booking, nowMs, refused ? 0 : (limit?.cost ?? flight.cost))
-    if (limit !== undefined) {
-      const first = !this.#model.heard
-      const foreign = this.#model.learn(booking.call, nowMs, limit, refusedHere)
-      if (!first && !refused && foreign < 1) this.#burst.grow()
-      if (first && !this.#usedUnheard) this.#burst.begin(limit.available >= this.#model.quota.units - 1)
-    }
-    this.#model.tidy(nowMs)
+  override spreadMs(waitMs: number): number {
+    const { contested, supposed, share } = this.#sharing
+    if (!contested) return 0
+    const { ratePerMs, windowMs } = this.quota
+    const { mode } = this.#model
+    const jumps =
+      mode === 'window' || (mode === 'unknown' && windowMs >= 3000 && waitMs > 1000 + 1 / ratePerMs)
+    const most = jumps ? 0.15 * Math.max(1000, Math.min(windowMs, waitMs)) : 4 * waitMs
+    return Math.min(supposed ? 2000 : most, 1 / (share * ratePerMs))
   }
 
-  lost(flight: Flight, nowMs: number): void {
-    const booking = this.#flying.get(flight)
-    if (booking === undefined) return
-    this.#flying.delete(flight)
+  protected available(): number {
+    return Math.max(0, Math.floor(this.#model.units + tiny))
+  }
+
+  protected book({ sentAtMs, cost }: Flight, late: boolean): OwnCall {
+    const lastSendMs = this.#lastSendMs
+    if (cost > 0) this.#lastSendMs = Math.max(lastSendMs, sentAtMs)
+    if (late) return this.#model.adopt(sentAtMs, cost)
+    this.#model.advance(sentAtMs, this.flying.size === 0)
+    if (this.gate.overrides) this.#model.edge.due()
+    this.#sharing.spend(cost, sentAtMs, this.quota.ratePerMs)
+    this.#rounds.sent(cost, sentAtMs)
+    this.#usedUnheard ||= !this.#model.heard
+    return this.#model.spend(sentAtMs, cost, lastSendMs)
+  }
+
+  override lost(flight: Flight, nowMs: number): void {
     this.gate.lost(flight)
-    this.#model.settleUnanswered(booking, nowMs)
+    const call = this.flying.get(flight)
+    if (call === undefined || !this.flying.delete(flight)) return
+    this.#model.settle(call, nowMs)
     this.#model.tidy(nowMs)
   }
 
-  known(nowMs: number): KnownLimit {
-    const waitMs = Math.max(this.gate.nextMs(nowMs), this.nextMs(nowMs, 1, 1)) - nowMs
-    const { units, windowMs, ratePerMs } = this.#model.quota
-    const stated = ratePerMs > 0 && ratePerMs !== units / windowMs
-    return {
-      policy: this.policy,
-      ...(this.partitionKey === undefined ? {} : { partitionKey: this.partitionKey }),
-      unit: 'requests',
-      ...(units < never ? { quota: units } : {}),
-      ...(windowMs < never ? { windowSeconds: windowMs / 1000 } : {}),
-      ...(stated ? { ratePerSecond: ratePerMs * 1000 } : {}),
-      available: Math.max(0, Math.floor(this.#model.units + tiny)),
-      waitSeconds: waitMs / 1000,
+  protected settle({ cost }: Flight, call: OwnCall, nowMs: number, reading: Reading): void {
+    const { limit, refused, refusedHere } = reading
+    const first = !this.#model.heard
+    this.#model.advance(nowMs, this.flying.size === 0)
+    this.#model.settle(call, nowMs, refused ? 0 : (limit?.cost ?? cost))
+    if (limit !== undefined) {
+      const seen = this.#model.learn(call, nowMs, limit, refusedHere, this.#sharing.contested)
+      if (first && !this.#usedUnheard) this.#burst.begin(limit.available >= this.quota.units - 1)
+      if (seen !== undefined) this.#share(seen, first)
+      else if (refusedHere) this.#sharing.giveWay()
+    }
+    this.#model.tidy(nowMs)
+  }
+
+  #share(seen: Sighting, first: boolean): void {
+    const sharing = this.#sharing
+    const before = sharing.contested
+    if (first) sharing.meet(seen)
+    if (!first || seen.instances !== undefined) sharing.learn(seen)
+    if (!sharing.contested) {
+      if (before) this.#burst.restart()
+      else if (!first && !seen.refused && seen.foreign < 1) this.#burst.grow()
+    }
+    if (!sharing.contested || !this.#model.steps) this.#rounds.end()
+    if (!sharing.contested) return
+    if (!this.#model.steps) sharing.settle(seen)
+    else if (!sharing.supposed) {
+      const { instances, began, nowMs, quota } = seen
+      if (!this.#rounds.running) this.#rounds.begin(1 / sharing.share, quota)
+      if (began) this.#rounds.newWindow()
+      this.#rounds.answered(seen, this.flying.size, this.#standing(nowMs), instances)
     }
   }
 
-  isFresh(nowMs: number): boolean {
-    return this.#flying.size === 0 && this.gate.isForgettable(nowMs) && this.nextMs(nowMs, 1, 1) <= nowMs
+  #standing(nowMs: number): Standing {
+    const { quota } = this
+    return { quota, nowMs, endMs: this.#model.edge.endMs, leastMs: this.parts.around.roundTrip.leastMs }
   }
 
-  /** No wait is believed beyond the cap, and none lasts for ever: then one call asks. */
-  #believedMs(enoughMs: number, believeMs: number): number {
-    const longestMs = Math.max(this.#around.maxBlockMs, believeMs)
-    if (enoughMs < never) return Math.min(enoughMs, this.#lastSendMs + longestMs)
-    return patientMs(this.#lastSendMs, this.#flying.size > 0, this.#model.silent)
+  #aloneMs(nowMs: number, heldBackMs: number): number {
+    const full = this.#burst.isFull(this.flying.size)
+    return Math.max(nowMs, heldBackMs, full ? this.#lastSendMs + patienceMs : nowMs)
+  }
+
+  #roundMs(nowMs: number): number {
+    const atMs = this.#rounds.nextMs(this.flying.size, this.#standing(nowMs))
+    return atMs < never ? atMs : this.#lastSendMs + patienceMs
+  }
+
+  /** The last calls of a queue go at once where a share of the level covers them. */
+  #sharedMs(nowMs: number, queued: number): number {
+    const { units, mode } = this.#model
+    if (mode === 'bucket' && queued <= 0.7 * units * this.#sharing.share) return nowMs
+    return this.#sharing.nextMs(nowMs, this.quota.ratePerMs)
   }
 }

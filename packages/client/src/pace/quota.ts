@@ -1,5 +1,8 @@
 import type { QuotaPolicy, Refill } from '@ratepact/contract'
 
+/** No time, no bound, not stated. */
+export const never: number = Number.POSITIVE_INFINITY
+
 /** What a policy promises, in the units the engine counts in. What was not stated is Infinity, its rate 0. */
 export interface Quota {
   readonly units: number
@@ -10,20 +13,14 @@ export interface Quota {
 }
 
 /** Nothing stated: only answers tell what may be used. */
-export const unstated: Quota = {
-  units: Number.POSITIVE_INFINITY,
-  windowMs: Number.POSITIVE_INFINITY,
-  ratePerMs: 0,
-}
+export const unstated: Quota = { units: never, windowMs: never, ratePerMs: 0 }
 
 /** Reads a policy; numbers that make no sense count as not stated. */
-export function quotaOf(policy: QuotaPolicy): Quota {
-  const units = policy.quota >= 0 ? policy.quota : unstated.units
-  const seconds = policy.windowSeconds
-  const windowMs = seconds !== undefined && seconds > 0 ? seconds * 1000 : unstated.windowMs
-  const rate = policy.ratePerSecond
-  const known = units < Number.POSITIVE_INFINITY && windowMs < Number.POSITIVE_INFINITY
-  const implied = known ? units / windowMs : 0
-  const ratePerMs = rate !== undefined && rate > 0 && rate < Number.POSITIVE_INFINITY ? rate / 1000 : implied
-  return { units, windowMs, ratePerMs, ...(policy.refill === undefined ? {} : { refill: policy.refill }) }
+export function quotaOf({ quota, windowSeconds, ratePerSecond, refill }: QuotaPolicy): Quota {
+  const units = quota >= 0 ? quota : never
+  const windowMs = windowSeconds !== undefined && windowSeconds > 0 ? windowSeconds * 1000 : never
+  const implied = units < never && windowMs < never ? units / windowMs : 0
+  const stated = ratePerSecond !== undefined && ratePerSecond > 0 && ratePerSecond < never
+  const ratePerMs = stated ? ratePerSecond / 1000 : implied
+  return { units, windowMs, ratePerMs, ...(refill && { refill }) }
 }

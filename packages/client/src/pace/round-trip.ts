@@ -1,3 +1,5 @@
+import { never } from './quota.js'
+
 const remembered = 32
 const leastJitterGuessMs = 10
 /** So few round trips may all have been alike by chance. */
@@ -14,7 +16,7 @@ export class RoundTrip {
   /** How far an event may lie from where its send puts it, one way. */
   jitterMs: number = leastJitterGuessMs
   /** The longest of the latest round trips; Infinity while few are known. */
-  mostMs: number = Number.POSITIVE_INFINITY
+  mostMs: number = never
   readonly #latest: number[] = []
   #count = 0
 

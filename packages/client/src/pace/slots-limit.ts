@@ -1,70 +1,36 @@
-import type { QuotaPolicy } from '@ratepact/contract'
-import type { Gate } from './gate.js'
-import type { Limit, Reading } from './limit.js'
-import type { Flight, KnownLimit } from './pace.js'
+import { Limit, type Reading } from './limit.js'
+import type { Flight } from './pace.js'
+import { never } from './quota.js'
 
 /**
  * A limit on calls in progress (`concurrent-requests`): `r` is the free slots when the answered call was admitted.
  * The call itself and those of ours that were under way when it was sent held a slot each; so that many and the
  * free ones may be ours together.
  */
-export class SlotsLimit implements Limit {
+export class SlotsLimit extends Limit<number> {
   readonly kind = 'slots'
-  readonly policy: string
-  readonly partitionKey: Uint8Array | undefined
-  readonly gate: Gate
-  readonly #flying = new Map<Flight, number>()
-  #quota: number = Number.POSITIVE_INFINITY
-  #allowed: number = Number.POSITIVE_INFINITY
-  #newestAtMs: number = Number.NEGATIVE_INFINITY
-
-  constructor(policy: string, partitionKey: Uint8Array | undefined, gate: Gate) {
-    this.policy = policy
-    this.partitionKey = partitionKey
-    this.gate = gate
-  }
-
-  state(policy: QuotaPolicy): void {
-    this.#quota = policy.quota >= 0 ? policy.quota : Number.POSITIVE_INFINITY
-  }
+  #allowed: number = never
+  #newestAtMs: number = -never
 
   nextMs(nowMs: number): number {
-    const most = Math.max(1, Math.min(this.#allowed, this.#quota))
-    return this.#flying.size < most ? nowMs : Number.POSITIVE_INFINITY
+    return this.flying.size < Math.max(1, this.#most) ? nowMs : never
   }
 
-  sent(flight: Flight): void {
-    this.#flying.set(flight, this.#flying.size)
-    this.gate.sent(flight)
+  get #most(): number {
+    return Math.min(this.#allowed, this.quota.units)
   }
 
-  answered(flight: Flight, _nowMs: number, reading: Reading): void {
-    const beside = this.#flying.get(flight) ?? 0
-    this.#flying.delete(flight)
-    if (reading.limit === undefined || flight.sentAtMs < this.#newestAtMs) return
-    this.#newestAtMs = flight.sentAtMs
-    this.#allowed = reading.limit.available + beside + (reading.refused ? 0 : 1)
+  protected available(): number {
+    return Math.max(0, this.#most - this.flying.size)
   }
 
-  lost(flight: Flight): void {
-    this.#flying.delete(flight)
-    this.gate.lost(flight)
+  protected book(): number {
+    return this.flying.size
   }
 
-  known(nowMs: number): KnownLimit {
-    const most = Math.min(this.#allowed, this.#quota)
-    const wait = this.gate.nextMs(nowMs)
-    return {
-      policy: this.policy,
-      ...(this.partitionKey === undefined ? {} : { partitionKey: this.partitionKey }),
-      unit: 'concurrent-requests',
-      ...(this.#quota < Number.POSITIVE_INFINITY ? { quota: this.#quota } : {}),
-      available: Math.max(0, most - this.#flying.size),
-      waitSeconds: Math.max(wait - nowMs, this.nextMs(nowMs) - nowMs) / 1000,
-    }
-  }
-
-  isFresh(nowMs: number): boolean {
-    return this.#flying.size === 0 && this.gate.isForgettable(nowMs)
+  protected settle({ sentAtMs }: Flight, beside: number, _nowMs: number, { limit, refused }: Reading): void {
+    if (limit === undefined || sentAtMs < this.#newestAtMs) return
+    this.#newestAtMs = sentAtMs
+    this.#allowed = limit.available + beside + (refused ? 0 : 1)
   }
 }

@@ -1,6 +1,5 @@
-import type { Quota } from './quota.js'
+import { never, type Quota } from './quota.js'
 
-const none = Number.POSITIVE_INFINITY
 const lateQuarterMs = 1200
 const lateQuarterFromMs = 5000
 
@@ -9,8 +8,10 @@ const lateQuarterFromMs = 5000
  * limit is when more comes, not how much: the edge therefore lets one call ask, and never fills the level.
  */
 export class WindowEdge {
-  /** Latest instant of the next give-back; Infinity while none is known. */
-  endMs: number = none
+  /** Latest instant of the next give-back; Infinity while never is known. */
+  endMs: number = never
+  /** Earliest instant of it, by what was stated last. */
+  leastEndMs: number = never
   #startMs: number
   #mayAsk = false
   #supposed = false
@@ -20,14 +21,16 @@ export class WindowEdge {
   }
 
   /** An answer with nothing left gives the instant of the next unit, at the latest. */
-  stated(latestMs: number, nowMs: number): void {
+  stated(latestMs: number, nowMs: number, earliestMs: number): void {
+    this.leastEndMs =
+      nowMs >= this.endMs ? earliestMs : Math.max(earliestMs, this.leastEndMs === never ? 0 : this.leastEndMs)
     this.endMs = nowMs >= this.endMs ? latestMs : Math.min(this.endMs, latestMs)
   }
 
   /** A window began: at its first answer, or where units came back early. */
   begin(atMs: number): void {
     this.#startMs = atMs
-    this.endMs = none
+    this.endMs = never
   }
 
   /**
@@ -41,7 +44,7 @@ export class WindowEdge {
     }
     if (nowMs < this.endMs) return
     this.#mayAsk ||= idle && nextReturnMs - nowMs > toleranceMs
-    this.endMs = none
+    this.endMs = never
   }
 
   /** Something may have come back, but it is not sure: a call may ask, unless an answer in flight tells. */
@@ -62,7 +65,7 @@ export class WindowEdge {
   /** The server has said that a call may ask now: no other end is waited for. */
   due(): void {
     this.#mayAsk = true
-    this.endMs = none
+    this.endMs = never
   }
 
   asked(): void {
@@ -75,6 +78,6 @@ export class WindowEdge {
    */
   keptUntilMs(units: number, quota: Quota): number {
     const late = quota.windowMs >= lateQuarterFromMs && units < 1 + quota.units / 4
-    return late ? Math.min(this.#startMs + lateQuarterMs, this.endMs) : Number.NEGATIVE_INFINITY
+    return late ? Math.min(this.#startMs + lateQuarterMs, this.endMs) : -never
   }
 }
