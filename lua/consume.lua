@@ -5,19 +5,22 @@
   Checks that ask the same of other partitions have one shape, which is told once.
 
   KEYS  what the checks ask, in the order of the checks: first blocks, then the memory of an id, then records of
-        partitions, logs and leases; a key may come again
+        partitions, logs and leases, then crowds; a key may come again
   ARGV  1                the shape of each check, one character each, '0' for the first
-        2, 3             first argument of the shapes, first argument of the lease names
+        2, 3             first argument of the shapes, first argument of the names
         then per policy  id, kind, three numbers, a fourth (see includes)
         then per shape   '1' to charge or '0' to look, '1' if its checks have a lease name, number of blocks, for how
-                         many milliseconds an admission is remembered ('0': there is no id), number of further keys,
+                         many milliseconds an admission is remembered ('0': there is no id), number of keys of
+                         policies, number of crowds,
           per key        number of policies,
-          per policy     first argument of the policy, what is needed
-        then             the lease names, in the order of the checks
+          per policy     first argument of the policy, what is needed,
+          per crowd      number of policies,
+          per policy     in how many milliseconds three units come back to it
+        then per check   the name of its lease, if it has one; if it asks for crowds, who calls ('0': nobody knows)
   Returns the time in microseconds; then for each check: with blocks, how many microseconds the longest lasts (0 none,
   -1 for ever); with an id, 1 if the check repeats an admission that is remembered; what was read of each policy asked,
-  before the check. Then the positions (from 1) among the policies asked of those whose stored state could not be believed and was
-  begun afresh.
+  before the check; for each crowd, how many share each of its policies, after the check. Then the positions (from 1)
+  among the policies asked of those whose stored state could not be believed and was begun afresh.
 ]]
 --- @include "includes/now"
 --- @include "includes/policy"
@@ -28,6 +31,7 @@
 --- @include "includes/log"
 --- @include "includes/lease"
 --- @include "includes/block"
+--- @include "includes/crowd"
 
 -- How often an admission is repeated to who asks again by the same id.
 local REPEATS = 3
@@ -235,7 +239,7 @@ local function remember(key, lasts, repeats)
 end
 
 -- One check of a shape, whose first key is the one after `key`.
-local function check(shape, key, lease)
+local function check(shape, key, lease, instance)
   local wanted, before, fits, found = shape.wanted, asked, true, {}
   local id, repeated = nil, false
   if shape.blocks > 0 then
@@ -262,15 +266,15 @@ local function check(shape, key, lease)
     found[i], fit = look_at(KEYS[key + i], shape[i])
     fits = fits and fit
   end
-  if not wanted then
-    return
-  end
-  local takes, nth = fits and not repeated, before
-  for i = 1, #shape do
+  local takes, nth = wanted and fits and not repeated, before
+  for i = 1, wanted and #shape or 0 do
     nth = write_at(KEYS[key + i], found[i], shape[i], nth, takes, lease)
   end
   if id and takes then
     remember(id, shape.remembered, 0)
+  end
+  for i = 1, #shape.crowds do
+    tell_crowd(KEYS[key + #shape + i], shape.crowds[i], takes and instance or 0, now, tell)
   end
 end
 
@@ -281,8 +285,8 @@ local policies = {}
 local function shape_at(arg)
   local shape = { wanted = ARGV[arg] == '1', named = ARGV[arg + 1] == '1' }
   shape.blocks, shape.remembered = ARGV[arg + 2] + 0, ARGV[arg + 3] * 1000
-  local keys = ARGV[arg + 4] + 0
-  arg = arg + 5
+  local keys, crowds = ARGV[arg + 4] + 0, ARGV[arg + 5] + 0
+  arg = arg + 6
   for i = 1, keys do
     local asks = {}
     for n = 1, ARGV[arg] do
@@ -293,7 +297,17 @@ local function shape_at(arg)
     shape[i] = asks
     arg = arg + 1 + 2 * #asks
   end
-  shape.keys = shape.blocks + (shape.remembered > 0 and 1 or 0) + keys
+  shape.crowds = {}
+  for i = 1, crowds do
+    local threes = { longest = 0 }
+    for n = 1, ARGV[arg] do
+      threes[n] = ARGV[arg + n] + 0
+      threes.longest = math.max(threes.longest, threes[n])
+    end
+    shape.crowds[i] = threes
+    arg = arg + 1 + #threes
+  end
+  shape.keys = shape.blocks + (shape.remembered > 0 and 1 or 0) + keys + crowds
   if shape.keys == 1 and #shape[1] == 1 and shape[1][1].policy.kind == 'bucket' then
     shape.bucket, shape.need = shape[1][1].policy, shape[1][1].need
   end
@@ -305,12 +319,15 @@ while arg < ARGV[3] + 0 do
   shapes[#shapes + 1], arg = shape_at(arg)
 end
 for i = 1, #ARGV[1] do
-  local shape, lease = shapes[ARGV[1]:byte(i) - 47], nil
+  local shape, lease, instance = shapes[ARGV[1]:byte(i) - 47], nil, 0
   if shape.named then
     lease, name = ARGV[name], name + 1
   end
+  if #shape.crowds > 0 then
+    instance, name = ARGV[name] + 0, name + 1
+  end
   if not shape.bucket or not consume_bucket(KEYS[key + 1], shape.bucket, shape.need, shape.wanted) then
-    check(shape, key, lease)
+    check(shape, key, lease, instance)
   end
   key = key + shape.keys
 end

@@ -40,8 +40,8 @@ export const mutants: readonly Mutant[] = [
   mutant(
     'a refusal takes nothing',
     'a refused call is charged',
-    'takes, nth = fits and not repeated, before',
-    'takes, nth = not repeated, before',
+    'takes, nth = wanted and fits and not repeated, before',
+    'takes, nth = wanted and not repeated, before',
   ),
   mutant(
     'a refusal takes nothing',

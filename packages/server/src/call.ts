@@ -1,5 +1,6 @@
 import { type Cost, costOf, expectCost } from './cost.js'
 import { expected, expectObject, expectOneOf } from './expect.js'
+import { hash48 } from './hash.js'
 import type { OnStoreFailure } from './limiter-options.js'
 import { valuesOf } from './partition.js'
 import type { Policy } from './policy.js'
@@ -17,6 +18,11 @@ export interface ConsumeOptions<Name extends string = string, Plan extends strin
    * up to 3 times. Refusals are not remembered. 1 to 256 characters.
    */
   readonly id?: string
+  /**
+   * Which client process calls, for a limiter that counts them: a text that each chooses by chance when it starts. 1 to
+   * 256 characters. It changes what is stated, never what is granted.
+   */
+  readonly instance?: string
   /** Overrides the limiter's own for this call. */
   readonly onStoreFailure?: OnStoreFailure
 }
@@ -50,6 +56,18 @@ export type Check = Extract<Op, { kind: 'consume' | 'peek' }>
 export function opFor(
   kind: 'consume' | 'peek',
   charges: readonly Charge[],
+  call: ConsumeOptions,
+  settings: { readonly blocks: boolean; readonly idMs: number; readonly countInstances: boolean },
+): Check {
+  const op = withoutCrowd(kind, charges, call, settings)
+  if (!settings.countInstances) return op
+  const { instance } = call
+  return { ...op, crowd: { instance: instance === undefined ? 0 : hash48(instance) } }
+}
+
+function withoutCrowd(
+  kind: 'consume' | 'peek',
+  charges: readonly Charge[],
   { id, scope = '' }: ConsumeOptions,
   { blocks, idMs }: { readonly blocks: boolean; readonly idMs: number },
 ): Check {
@@ -71,13 +89,21 @@ function ownersIn(charges: readonly Charge[]): readonly BucketOwner[] {
 }
 
 /** @throws TypeError or RangeError naming the option, the value and the rule */
-export function expectCall(call: ConsumeOptions, policies: readonly Policy[]): void {
+export function expectCall(call: ConsumeOptions, policies: readonly Policy[], counts: boolean): void {
   expectObject('the options of the call', call)
-  const { scope, id, onStoreFailure } = call
+  const { scope, id, instance, onStoreFailure } = call
   if (scope !== undefined && typeof scope !== 'string')
     throw new TypeError(expected('scope', 'a text', scope))
   if (id !== undefined && !(typeof id === 'string' && id.length >= 1 && id.length <= 256))
     throw new TypeError(expected('id', 'a text of 1 to 256 characters', id))
+  if (instance !== undefined) expectInstance(instance, counts)
   if (onStoreFailure !== undefined) expectOneOf('onStoreFailure', onStoreFailure, ['open', 'closed'])
   expectCost(call.cost, policies)
+}
+
+function expectInstance(instance: unknown, counts: boolean): void {
+  if (typeof instance !== 'string' || instance === '' || instance.length > 256)
+    throw new TypeError(expected('instance', 'a text of 1 to 256 characters', instance))
+  if (!counts)
+    throw new TypeError('This limiter counts no instances: give createLimiter countInstances: true')
 }

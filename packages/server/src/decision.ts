@@ -17,6 +17,11 @@ export interface Limit<Name extends string = string> {
   readonly effectiveWindowMs?: number
   /** How long this policy asks to hold the call that it admitted. Of leaky buckets, and of a limiter with `hold`. */
   readonly delaySeconds?: number
+  /**
+   * How many client processes share these units, where the limiter counts them and any has told of itself: advice, for
+   * those who pace by it.
+   */
+  readonly instances?: number
   /** Tells apart the buckets of a policy that counts per scope. */
   readonly partitionKey?: Uint8Array
   /** False when this policy refused the call. */

@@ -3,6 +3,7 @@ import { clientAddress } from './http/address.js'
 import { createGate, type Gate } from './http/core.js'
 import type { Denied } from './http/denial.js'
 import { expressScope, type Routed } from './http/express-scope.js'
+import { INSTANCE } from './http/instance.js'
 import { deny, handOver, handToErrors, type NodeAnswer } from './http/node-answer.js'
 import { beforeHead } from './http/node-head.js'
 import type { ByLimiter, ByPlans, ByPolicies, HttpOptions, NeedsPartition } from './http/options.js'
@@ -83,6 +84,7 @@ export function rateLimit(
     const seen = {
       address: () => clientAddress(request),
       scope: () => expressScope(request as Routed, rateLimit),
+      instance: () => request.headers[INSTANCE],
     }
 
     async function run(): Promise<void> {

@@ -3,6 +3,7 @@ import { createGate } from './http/core.js'
 import type { Denial, Denied } from './http/denial.js'
 import { createFetchStay } from './http/fetch-stay.js'
 import { type Head, setDenialHeaders } from './http/head.js'
+import { INSTANCE } from './http/instance.js'
 import type { ByLimiter, ByPlans, ByPolicies, HttpOptions } from './http/options.js'
 import { scopeOf } from './http/scope.js'
 import type { Plans } from './plans.js'
@@ -57,8 +58,11 @@ export function rateLimit(
   return (handler) =>
     async (...args) => {
       const [request] = args
-      const scope = (): string => scopeOf(request.method, '')
-      const asked = await gate.decide(args, { address: () => undefined, scope })
+      const asked = await gate.decide(args, {
+        address: () => undefined,
+        scope: () => scopeOf(request.method, ''),
+        instance: () => request.headers.get(INSTANCE),
+      })
       if (asked === undefined) return handler(...args)
       const stay = createFetchStay(request)
       const decision =

@@ -53,6 +53,7 @@ export type {
   BucketOwner,
   Change,
   Charge,
+  Crowd,
   Finding,
   Once,
   Op,

@@ -7,7 +7,7 @@ import type { Charge, Reply } from './store.js'
 /** Turns what the store read into what the caller sees. */
 export function decisionOf<Name extends string>(
   charges: readonly Charge[],
-  { admitted, readings, nowUs, blockedUs, replayed }: Reply,
+  { admitted, readings, nowUs, blockedUs, replayed, instances }: Reply,
   consumed: boolean,
   scopeKeys: (scope: string) => Uint8Array,
 ): Decision<Name> {
@@ -30,6 +30,7 @@ export function decisionOf<Name extends string>(
       taken,
       nowUs,
       held?.[i],
+      instances?.[i] ?? 0,
       key,
     )
     limits.push(limit)

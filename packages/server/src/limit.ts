@@ -29,6 +29,7 @@ export function limitOf<Name extends string>(
   taken: boolean,
   nowUs: number,
   held: Held | undefined,
+  instances: number,
   partitionKey: Uint8Array | undefined,
 ): Said<Name> {
   const meter = meterOf(policy)
@@ -53,6 +54,8 @@ export function limitOf<Name extends string>(
   if (policy.windowSeconds !== undefined) limit.windowSeconds = policy.windowSeconds
   stateWindow(limit, policy, allowed && available > 0 ? undefined : waitUs, windowUs, goneUs)
   if (delayUs !== undefined) limit.delaySeconds = delayUs / 1e6
+  // More than share a quota four times over can do nothing with their part.
+  if (instances > 0) limit.instances = Math.min(instances, 4 * policy.quota)
   if (partitionKey !== undefined) limit.partitionKey = partitionKey
   return { limit, waitUs: allowed ? 0 : waitUs, delayUs: delayUs ?? 0 }
 }

@@ -35,6 +35,13 @@ export interface LimiterSettings {
    * @default calls are not held
    */
   readonly hold?: number
+  /**
+   * Whether to tell clients how many of their processes share a quota, so that each can take its part: counted from
+   * their header `Ratepact-Instance` (or the `instance` of a call), among those with an admitted call of late. Advice
+   * only: whatever the header holds, as much is granted as without. It costs the store one more look per partition.
+   * @default false
+   */
+  readonly countInstances?: boolean
   /** Whether partitions can be blocked; it costs the store one more look per kind and call. @default false */
   readonly blocks?: boolean
   /**
@@ -80,6 +87,7 @@ export interface Settings {
   readonly store: Store
   readonly onStoreFailure: OnStoreFailure
   readonly holdMs: number
+  readonly countInstances: boolean
   readonly blocks: boolean
   readonly denyCache: boolean
   readonly denyCacheMaxSeconds: number
@@ -100,7 +108,7 @@ const OPTIONS = [
     'denyCache',
     'denyCacheMaxSeconds',
   ],
-  ...['leases', 'idSeconds', 'hold', 'onEvent', 'clock'],
+  ...['leases', 'idSeconds', 'hold', 'countInstances', 'onEvent', 'clock'],
 ]
 
 /** As long as an adapter holds a request at most. */
@@ -118,7 +126,7 @@ export function settingsFrom(options: LimiterOptions | PlannedLimiterOptions): S
     idSeconds = 60,
     onEvent,
   } = given
-  const { blocks = false, denyCache = true, denyCacheMaxSeconds = 1, hold } = given
+  const { blocks = false, denyCache = true, denyCacheMaxSeconds = 1, hold, countInstances = false } = given
   if (hold !== undefined) expectSeconds('hold', hold, 0.001, LONGEST_HOLD_SECONDS)
   const holdMs = Math.round((hold ?? 0) * 1000)
   const rules = rulesFrom(given.policies, given.plans, given.defaultPlan, (policy) =>
@@ -127,19 +135,21 @@ export function settingsFrom(options: LimiterOptions | PlannedLimiterOptions): S
   expectStore(store)
   expectOneOf('onStoreFailure', onStoreFailure, ['open', 'closed'])
   expectOneOf('blocks', blocks, [true, false])
+  expectOneOf('countInstances', countInstances, [true, false])
   expectOneOf('denyCache', denyCache, [true, false])
   expectSeconds('denyCacheMaxSeconds', denyCacheMaxSeconds, 0, 3600)
   expectSeconds('idSeconds', idSeconds, 1, 86_400)
   if (onEvent !== undefined) expectFunction('onEvent', onEvent)
   expectClock(clock)
   const leases = leasesFrom(given.leases)
-  if (leases !== undefined) expectLeasable(rules.all, store, { blocks, hold: holdMs > 0 })
+  if (leases !== undefined) expectLeasable(rules.all, store, { blocks, hold: holdMs > 0, countInstances })
   const idMs = Math.round(idSeconds * 1000)
   return {
     rules,
     store,
     onStoreFailure,
     holdMs,
+    countInstances,
     blocks,
     denyCache,
     denyCacheMaxSeconds,

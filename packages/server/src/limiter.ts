@@ -33,6 +33,8 @@ export interface Limiter<
 > {
   /** The policies, of all plans. */
   readonly policies: readonly Policy<Name, Kind>[]
+  /** Whether it tells how many client processes share what it grants; adapters read their header then. */
+  readonly countsInstances: boolean
   /** The policies by which a plan is judged. @throws RangeError when there is no such plan and no default */
   policiesOf(plan?: Plan): readonly Policy<Name, Kind>[]
   /**
@@ -149,7 +151,7 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
     call: ConsumeOptions = NO_OPTIONS,
   ): Promise<Decision> {
     expectOpen()
-    expectCall(call, rules.all)
+    expectCall(call, rules.all, settings.countInstances)
     const mode = call.onStoreFailure ?? onStoreFailure
     let chosen: Chosen
     if (typeof call.plan !== 'function') chosen = rules.policiesOf(call.plan)
@@ -245,12 +247,13 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
 
   return {
     policies: rules.all,
+    countsInstances: settings.countInstances,
     policiesOf: (plan) => rules.policiesOf(plan).policies,
     consume: (partition, call) => decide('consume', partition, call),
     peek: (partition, call) => decide('peek', partition, call),
     async reset(partition, call = {}) {
       expectOpen()
-      expectCall(call, rules.all)
+      expectCall(call, rules.all, settings.countInstances)
       const policies = call.plan === undefined ? rules.all : rules.policiesOf(call.plan).policies
       const charges = chargesOf(partition, call, policies, kinds)
       try {

@@ -55,6 +55,12 @@ export interface Once {
   readonly ms: number
 }
 
+/** Of a check that is to tell how many client processes share what it asks. */
+export interface Crowd {
+  /** Names the process that calls, from 1 to 2^48 - 1; 0 where it has no name. It is noted if the call is admitted. */
+  readonly instance: number
+}
+
 /** One thing to do, whole or not at all. */
 export type Op =
   /**
@@ -67,9 +73,15 @@ export type Op =
       readonly lease: string
       readonly blocks: readonly BucketOwner[]
       readonly once?: Once
+      readonly crowd?: Crowd
     }
   /** Say what `consume` would say; change nothing. */
-  | { readonly kind: 'peek'; readonly charges: readonly Charge[]; readonly blocks: readonly BucketOwner[] }
+  | {
+      readonly kind: 'peek'
+      readonly charges: readonly Charge[]
+      readonly blocks: readonly BucketOwner[]
+      readonly crowd?: Crowd
+    }
   /** Block these for so long (ms), for ever, or no longer. */
   | {
       readonly kind: 'block'
@@ -102,6 +114,11 @@ export interface Reply {
   readonly replayed: boolean
   /** Of `consume` and `peek`: what was read of each charge before it was made, in order. Of `advance`: see there. Else empty. */
   readonly readings: readonly Reading[]
+  /**
+   * Of a check with a crowd: how many client processes share the bucket of each charge, in order; 0 where that is not
+   * known. A store that cannot count them leaves it out.
+   */
+  readonly instances?: readonly number[]
   /** Positions of charges whose stored state could not be read and was begun afresh. */
   readonly healed: readonly number[]
 }

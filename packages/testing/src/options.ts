@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from '@ratepact/contract'
-import type { Cost, KindOf, NameOf, PartitionInput, Policy } from '@ratepact/server'
+import type { Cost, KindOf, LimiterSettings, NameOf, PartitionInput, Policy } from '@ratepact/server'
 import type { HeaderOptions } from '@ratepact/server/fetch'
 import { checkFunction, checkMembers, checkNumber, expected } from './check.js'
 import { credentialOf } from './credential.js'
@@ -20,6 +20,8 @@ export interface LimitedApiOptions<P extends readonly Policy[] = readonly Policy
   scope?(request: Request): string
   /** For how many seconds a call may be held until its units are there, instead of refused. @default not at all */
   readonly hold?: number
+  /** Whether to state how many client processes share a quota, from their `Ratepact-Instance`. @default false */
+  readonly countInstances?: boolean
   /** How limits are stated; `false`: not at all. @default as the server does */
   readonly headers?: false | HeaderOptions
   /**
@@ -38,21 +40,14 @@ export interface Settings {
   readonly partition: (request: Request) => PartitionInput
   readonly cost: ((request: Request) => Cost) | undefined
   readonly scope: (request: Request) => string
-  readonly crowd: { readonly hold?: number }
+  readonly crowd: Pick<LimiterSettings, 'hold' | 'countInstances'>
   readonly headers: false | HeaderOptions
   readonly respond: (request: Request) => Response | Promise<Response>
   readonly latencyMs: number
 }
 
 const names = [
-  'policies',
-  'clock',
-  'partition',
-  'cost',
-  'scope',
-  'hold',
-  'headers',
-  'respond',
+  ...['policies', 'clock', 'partition', 'cost', 'scope', 'hold', 'countInstances', 'headers', 'respond'],
   'latencySeconds',
 ]
 const mostLatencySeconds = 3600
@@ -71,7 +66,10 @@ export function readOptions(options: LimitedApiOptions): Settings {
     partition: partition ?? credentialOf,
     cost,
     scope: scope ?? ((request) => `${request.method} ${new URL(request.url).pathname}`),
-    crowd: { ...(options.hold === undefined ? undefined : { hold: options.hold }) },
+    crowd: {
+      ...(options.hold !== undefined && { hold: options.hold }),
+      ...(options.countInstances !== undefined && { countInstances: options.countInstances }),
+    },
     headers: options.headers ?? {},
     respond: respond ?? (() => Response.json({ ok: true })),
     latencyMs: latencySeconds * 1000,

@@ -33,6 +33,7 @@ describe('leases are refused when the limiter is built', () => {
     ],
     [limiter({ blocks: true }), 'leases and blocks exclude each other'],
     [limiter({ hold: 1 }), 'leases and hold exclude each other'],
+    [limiter({ countInstances: true }), 'leases and countInstances exclude each other'],
     [
       limiter({ store: { name: 'mine', run: () => [], close: async () => {} } }),
       'leases need a store that can give units ahead; the store "mine" cannot',

@@ -81,6 +81,7 @@ describe('a limiter is refused when it is built', () => {
       limiter({ onStoreFailure: 'ignore' }),
       'Expected onStoreFailure to be one of "open", "closed", got "ignore"',
     ],
+    [limiter({ countInstances: 1 }), 'Expected countInstances to be one of true, false, got 1'],
     [limiter({ hold: 0 }), 'Expected hold to be a number of seconds from 0.001 to 10, got 0'],
     [limiter({ hold: 11 }), 'got 11'],
     [limiter({ hold: Number.NaN }), 'got NaN'],

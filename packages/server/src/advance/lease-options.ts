@@ -72,7 +72,7 @@ function spanOf(policy: LeasablePolicy): number {
 export function expectLeasable(
   policies: readonly Policy[],
   store: Store,
-  others: { readonly blocks: boolean; readonly hold: boolean },
+  others: { readonly blocks: boolean; readonly hold: boolean; readonly countInstances: boolean },
 ): void {
   if (store.advances !== true)
     throw new TypeError(`leases need a store that can give units ahead; the store "${store.name}" cannot`)
@@ -80,6 +80,8 @@ export function expectLeasable(
     throw new TypeError('leases and blocks exclude each other: who holds units would not see a block')
   if (others.hold)
     throw new TypeError('leases and hold exclude each other: units given back early would pass a held call')
+  if (others.countInstances)
+    throw new TypeError('leases and countInstances exclude each other: the store would not see who calls')
   for (const policy of policies) {
     if (!isLeasable(policy))
       throw new TypeError(

@@ -8,6 +8,7 @@ import { type Denial, type Denied, denialOf } from './denial.js'
 import { textOf } from './error.js'
 import { exposeFields, type Head, statesLimits } from './head.js'
 import { createHolder, type Holder } from './hold.js'
+import { instanceIn } from './instance.js'
 import { type AnyHttpOptions, expectHttpOptions, type HeaderOptions, OF_LIMITER } from './options.js'
 import { createPartition, isPlanned } from './partition.js'
 import { createStatements, type Statements } from './statement.js'
@@ -18,6 +19,8 @@ export interface Seen {
   readonly address: () => string | undefined
   /** Method and route pattern. */
   readonly scope: () => string
+  /** The header in which a client process tells of itself. */
+  readonly instance: () => string | string[] | null | undefined
 }
 
 /** What every adapter does, whatever its framework: a request becomes a decision, a decision becomes an answer. */
@@ -70,6 +73,8 @@ export function createGate<Args extends readonly unknown[]>(adapter: string, opt
       const units = typeof cost === 'function' ? await cost(...args) : cost
       if (units !== undefined) call.cost = units
       if (perScope) call.scope = typeof scope === 'function' ? await scope(...args) : (scope ?? seen.scope())
+      const instance = limiter.countsInstances ? instanceIn(seen.instance()) : undefined
+      if (instance !== undefined) call.instance = instance
       if (onStoreFailure !== undefined) call.onStoreFailure = onStoreFailure
       const { plan } = options
       if (plan !== undefined) call.plan = typeof plan === 'function' ? async () => plan(...args) : plan

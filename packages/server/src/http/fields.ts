@@ -50,7 +50,7 @@ export function createFieldWriter(policies: readonly Policy[], draft: Draft, hin
       const key = limit.partitionKey === undefined ? '' : keyOf(limit.partitionKey)
       if (key !== '') keyed = true
       rules.push(texts.policy + key + texts.hints)
-      states.push(texts.name + stateOf(limit, draft) + key + (hints ? millisecondsOf(limit) : ''))
+      states.push(texts.name + stateOf(limit, draft) + key + (hints ? hintsOf(limit) : ''))
     }
     if (states.length === 0) return []
     return [
@@ -94,9 +94,11 @@ function stateOf(limit: Limit, draft: Draft): string {
   return text
 }
 
-function millisecondsOf({ effectiveWindowSeconds, effectiveWindowMs }: Limit): string {
-  const stated = isWhole(effectiveWindowSeconds) && isWhole(effectiveWindowMs)
-  return stated ? `;ratepact-t-ms=${effectiveWindowMs}` : ''
+/** What is not the same on every answer: the milliseconds, and how many client processes share the units. */
+function hintsOf({ effectiveWindowSeconds, effectiveWindowMs, instances }: Limit): string {
+  const timed = isWhole(effectiveWindowSeconds) && isWhole(effectiveWindowMs)
+  const text = timed ? `;ratepact-t-ms=${effectiveWindowMs}` : ''
+  return isWhole(instances) && instances > 0 ? `${text};ratepact-n=${instances}` : text
 }
 
 /** A limiter hands out one array per scope, so each is written once; the text goes when the array does. */

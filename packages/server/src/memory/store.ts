@@ -15,6 +15,7 @@ import { adjustState } from './adjust.js'
 import { createAdmissions } from './admissions.js'
 import { advanceState } from './advance.js'
 import { createBlocks } from './blocks.js'
+import { createCrowds } from './crowds.js'
 import { type Holder, isStale, readState, type State, takeFrom } from './ledger.js'
 import { createShelf } from './shelf.js'
 
@@ -45,6 +46,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
   const listeners = new Set<(event: StoreEvent) => void>()
   const blocks = createBlocks(maxBuckets)
   const admissions = createAdmissions(maxBuckets)
+  const crowds = createCrowds(maxBuckets)
   const shelf = createShelf(maxBuckets, random, ({ policy, owner }) => {
     for (const report of listeners) report({ type: 'evicted', policy: policy.name, owner })
   })
@@ -76,7 +78,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
           shelf.set(charge, takeFrom(states[i], readings[i] ?? [], taken, nowUs, policy, op.lease), nowUs)
       }
     if (once !== undefined && takes) admissions.remember(once, nowUs)
-    return {
+    const reply: Reply = {
       nowUs,
       admitted: blockedUs === 0 && (fits || replayed),
       blockedUs,
@@ -84,6 +86,10 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
       readings,
       healed: [],
     }
+    if (op.crowd === undefined) return reply
+    const noted = op.kind === 'consume' && blockedUs === 0 && takes && op.crowd.instance > 0
+    const instance = noted ? op.crowd.instance : undefined
+    return { ...reply, instances: crowds.count(charges, instance, Math.floor(nowUs / 1000)) }
   }
 
   /** Does something to each bucket; true when it did to any. */

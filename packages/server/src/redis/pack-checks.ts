@@ -5,20 +5,23 @@ import type { Charge, Op, Reply } from '../store.js'
 import { numbersIn } from './answer.js'
 import type { KeyOptions } from './key.js'
 import type { Call } from './pack.js'
-import { type Place, placesOf } from './places.js'
+import { crowdsOf, type Place, placesOf } from './places.js'
 import { blockKey, onceKey, type RowOf, wordsOf } from './row.js'
 import { createShapes } from './shape.js'
 
 interface Asked {
   readonly op: Check
   readonly places: readonly Place[]
+  readonly crowds: readonly Place[]
 }
+
+const NONE: readonly Place[] = []
 
 /** Packs checks into one call of the script `consume`; see its head for the form. */
 export function packChecks(ops: readonly Op[], options: KeyOptions, rowOf: RowOf): Call {
   const shapes = createShapes(rowOf)
   const keys: string[] = []
-  const leases: string[] = []
+  const names: string[] = []
   const asked: Asked[] = []
   let shaped = ''
   for (const op of ops) {
@@ -27,16 +30,19 @@ export function packChecks(ops: readonly Op[], options: KeyOptions, rowOf: RowOf
     for (const owner of op.blocks) keys.push(blockKey(owner, options))
     if (op.kind === 'consume') {
       if (op.once !== undefined) keys.push(onceKey(op.once.owner, op.once.id, options))
-      if (op.lease !== '') leases.push(op.lease)
+      if (op.lease !== '') names.push(op.lease)
     }
     for (const { key } of places) keys.push(key)
-    shaped += shapes.nameOf(op, places)
-    asked.push({ op, places })
+    const crowds = op.crowd === undefined ? NONE : crowdsOf(op.charges, options)
+    if (op.crowd !== undefined && crowds.length > 0) names.push(String(op.crowd.instance))
+    for (const { key } of crowds) keys.push(key)
+    shaped += shapes.nameOf(op, places, crowds)
+    asked.push({ op, places, crowds })
   }
   return {
     script: 'consume',
     keys,
-    args: shapes.argumentsFor(shaped, leases),
+    args: shapes.argumentsFor(shaped, names),
     read: (answer) => readChecks(answer, asked),
   }
 }
@@ -66,11 +72,17 @@ function readChecks(answer: unknown, asked: readonly Asked[]): readonly Reply[] 
     return { readings, fits, healed: fresh }
   }
 
-  return asked.map(({ op, places }) => {
+  function readCrowds(charges: readonly Charge[], crowds: readonly Place[]): readonly number[] {
+    const instances = charges.map(() => 0)
+    for (const { indexes } of crowds) for (const index of indexes) instances[index] = numbers[word++] ?? 0
+    return instances
+  }
+
+  return asked.map(({ op, places, crowds }) => {
     const blocked = op.blocks.length === 0 ? 0 : (numbers[word++] ?? 0)
     const replayed = op.kind === 'consume' && op.once !== undefined && numbers[word++] === 1
     const { readings, fits, healed: fresh } = readCharges(op.charges, places)
-    return {
+    const reply: Reply = {
       nowUs,
       admitted: blocked === 0 && (fits || replayed),
       blockedUs: blocked < 0 ? Number.POSITIVE_INFINITY : blocked,
@@ -78,13 +90,15 @@ function readChecks(answer: unknown, asked: readonly Asked[]): readonly Reply[] 
       readings,
       healed: fresh,
     }
+    return op.crowd === undefined ? reply : { ...reply, instances: readCrowds(op.charges, crowds) }
   })
 }
 
 /** How many numbers the script answers for a check. */
-function wordsFor({ op }: Asked): number {
+function wordsFor({ op, crowds }: Asked): number {
   let words = op.blocks.length > 0 ? 1 : 0
   if (op.kind === 'consume' && op.once !== undefined) words += 1
   for (const { policy } of op.charges) words += wordsOf(policy)
+  for (const { indexes } of crowds) words += indexes.length
   return words
 }

@@ -1,6 +1,7 @@
+import { threeUnitsMs } from '../crowd.js'
 import type { BucketOwner, Charge } from '../store.js'
 import type { KeyOptions } from './key.js'
-import { hasOwnKey, keyFor } from './row.js'
+import { crowdKey, hasOwnKey, keyFor } from './row.js'
 
 /** A key, and which charges of an op it holds the counts of. */
 export interface Place {
@@ -22,6 +23,18 @@ export function placesOf(charges: readonly Charge[], options: KeyOptions): reado
     else known.indexes.push(index)
   }
   return places
+}
+
+/** The charges of an op of which the processes that share them are counted, by the key that holds those. */
+export function crowdsOf(charges: readonly Charge[], options: KeyOptions): readonly Place[] {
+  const crowds: { readonly key: string; readonly indexes: number[]; readonly owner: BucketOwner }[] = []
+  for (const [index, { policy, owner }] of charges.entries()) {
+    if (threeUnitsMs(policy) === undefined) continue
+    const known = crowds.find((crowd) => isSame(crowd.owner, owner))
+    if (known === undefined) crowds.push({ key: crowdKey(owner, options), indexes: [index], owner })
+    else known.indexes.push(index)
+  }
+  return crowds
 }
 
 function isSame(one: BucketOwner, other: BucketOwner): boolean {

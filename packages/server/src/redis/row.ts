@@ -92,6 +92,11 @@ export function blockKey({ kind, value }: BucketOwner, options: KeyOptions): str
   return `${keyOf({ kind, value }, options)}|!`
 }
 
+/** Where the client processes are remembered that share what is counted for an owner. */
+export function crowdKey(owner: BucketOwner, options: KeyOptions): string {
+  return `${keyOf(owner, options)}|n`
+}
+
 /** Where an admission is remembered. */
 export function onceKey(owner: BucketOwner, id: string, options: KeyOptions): string {
   return `${keyOf(owner, options)}|id:${part(id)}`

@@ -1,14 +1,16 @@
 import type { Check } from '../call.js'
+import { threeUnitsMs } from '../crowd.js'
 import type { Policy } from '../policy.js'
+import type { Charge } from '../store.js'
 import type { Place } from './places.js'
 import { ROW, type RowOf, unitsIn } from './row.js'
 
 /** What the checks of one call ask, whoever they ask for: most of them ask the same, and it is sent once. */
 export interface Shapes {
   /** The one character that names the shape of a check. */
-  nameOf(op: Check, places: readonly Place[]): string
-  /** All arguments of the call. @param shaped the shapes of its checks, in order */
-  argumentsFor(shaped: string, leases: readonly string[]): readonly string[]
+  nameOf(op: Check, places: readonly Place[], crowds: readonly Place[]): string
+  /** All arguments of the call. @param shaped the shapes of its checks, in order @param names what they call things */
+  argumentsFor(shaped: string, names: readonly string[]): readonly string[]
 }
 
 /** Where the table of policies begins among the arguments. */
@@ -30,10 +32,10 @@ export function createShapes(rowOf: RowOf): Shapes {
     return at
   }
 
-  function tell(op: Check, places: readonly Place[]): void {
+  function tell(op: Check, places: readonly Place[], crowds: readonly Place[]): void {
     const { once, lease } = op.kind === 'consume' ? op : { once: undefined, lease: '' }
     shapes.push(op.kind === 'consume' ? '1' : '0', lease === '' ? '0' : '1', String(op.blocks.length))
-    shapes.push(String(once?.ms ?? 0), String(places.length))
+    shapes.push(String(once?.ms ?? 0), String(places.length), String(crowds.length))
     for (const { indexes } of places) {
       shapes.push(String(indexes.length))
       for (const index of indexes) {
@@ -42,22 +44,30 @@ export function createShapes(rowOf: RowOf): Shapes {
           shapes.push(String(rowAt(charge.policy)), String(unitsIn(charge.policy, charge.cost)))
       }
     }
+    for (const { indexes } of crowds) {
+      shapes.push(String(indexes.length))
+      for (const index of indexes) shapes.push(threeOf(op.charges[index]))
+    }
   }
 
   return {
-    nameOf(op, places) {
+    nameOf(op, places, crowds) {
       let index = known.findIndex((one) => hasShape(one.op, one.places, op, places))
       if (index < 0) {
         index = known.push({ op, places }) - 1
-        tell(op, places)
+        tell(op, places, crowds)
       }
       return String.fromCharCode(FIRST_NAME + index)
     },
-    argumentsFor(shaped, leases) {
+    argumentsFor(shaped, names) {
       const firstShape = FIRST_ROW + table.length
-      return [shaped, String(firstShape), String(firstShape + shapes.length), ...table, ...shapes, ...leases]
+      return [shaped, String(firstShape), String(firstShape + shapes.length), ...table, ...shapes, ...names]
     },
   }
+}
+
+function threeOf(charge: Charge | undefined): string {
+  return String(charge === undefined ? 0 : (threeUnitsMs(charge.policy) ?? 0))
 }
 
 /** Whether two checks ask for the same, of whomever. */
@@ -68,6 +78,7 @@ function hasShape(
   otherPlaces: readonly Place[],
 ): boolean {
   if (one.kind !== other.kind || one.blocks.length !== other.blocks.length) return false
+  if ((one.crowd === undefined) !== (other.crowd === undefined)) return false
   if (one.charges.length !== other.charges.length || places.length !== otherPlaces.length) return false
   for (let i = 0; i < one.charges.length; i += 1) {
     const [mine, theirs] = [one.charges[i], other.charges[i]]
