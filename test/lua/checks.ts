@@ -1,84 +1,18 @@
-import {
-  concurrency,
-  createLimiter,
-  type Decision,
-  fixedWindow,
-  type Limiter,
-  type LimiterSettings,
-  type Policy,
-  slidingWindowLog,
-  tokenBucket,
-} from '@ratepact/server'
+import { concurrency, fixedWindow, type Policy, slidingWindowLog, tokenBucket } from '@ratepact/server'
 import fc from 'fast-check'
-import type { Redis } from 'ioredis'
 import { expect } from 'vitest'
-import {
-  type HandClock,
-  handClock,
-  handScripts,
-  redisOn,
-  scriptsWith,
-  type Texts,
-} from '../server/bounds/hand-clock.js'
+import { handClock, redisOn, scriptsWith } from '../server/bounds/hand-clock.js'
 import { play } from '../server/bounds/play.js'
 import { type Counted, type Kind, long, rules } from '../server/bounds/rules.js'
 import { schedules } from '../server/bounds/schedule.js'
 import { type Kept, policiesKept } from '../server/keys/policies.js'
-
-/** Where a check is made: an empty Redis, and scripts that may have a fault. */
-export interface Ground {
-  readonly redis: Redis
-  readonly change: (texts: Texts) => Texts
-  /** Ends what the check opened. */
-  readonly opened: Limiter[]
-}
+import { admittedOf, type Ground, handStore, left, lives, open, shippedStore } from './ground.js'
 
 /** Each holds of the scripts as they ship, and throws where it does not. */
 type Check = (ground: Ground) => Promise<void>
 
 const SLOW = 1e-6
 const one = { cost: { p: 1 } }
-
-function open(
-  ground: Ground,
-  policies: readonly Policy[],
-  store = shippedStore(ground),
-  settings: LimiterSettings = {},
-) {
-  const limiter = createLimiter({
-    policies,
-    store,
-    onStoreFailure: 'closed',
-    denyCache: false,
-    ...settings,
-  }) as Limiter
-  ground.opened.push(limiter)
-  return limiter
-}
-
-/** @param processUs the clock of the process, which no script may go by */
-function shippedStore({ redis, change }: Ground, processUs = () => Date.now() * 1000) {
-  return redisOn(
-    redis,
-    scriptsWith(change, () => [String(processUs())]),
-  )
-}
-
-function handStore({ redis, change }: Ground, clock: HandClock, prefix?: string) {
-  return redisOn(redis, handScripts(clock, change), prefix)
-}
-
-async function admittedOf(calls: readonly Promise<Decision>[]): Promise<number> {
-  return (await Promise.all(calls)).filter(({ allowed }) => allowed).length
-}
-
-async function left(
-  limiter: Limiter,
-  who: string | Record<string, string> = 'c',
-): Promise<readonly number[]> {
-  const decision = await limiter.peek(who)
-  return 'limits' in decision ? decision.limits.map(({ available }) => available) : []
-}
 
 /** Writes every kind of key there is. */
 async function writeAll(ground: Ground): Promise<readonly Kept[]> {
@@ -92,10 +26,6 @@ async function writeAll(ground: Ground): Promise<readonly Kept[]> {
     await blocking.block('blocked', 600)
   }
   return kept
-}
-
-async function lives({ redis }: Ground): Promise<readonly (readonly [key: string, ms: number])[]> {
-  return Promise.all((await redis.keys('*')).map(async (key) => [key, await redis.pttl(key)] as const))
 }
 
 async function takesNothing(ground: Ground): Promise<void> {

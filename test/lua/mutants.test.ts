@@ -1,7 +1,8 @@
 import type { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startRedis, type TestRedis } from '../redis.js'
-import { checks, type Ground } from './checks.js'
+import { checks } from './checks.js'
+import type { Ground } from './ground.js'
 import { mutants } from './mutants.js'
 
 let server: TestRedis

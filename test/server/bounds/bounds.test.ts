@@ -9,7 +9,7 @@ import { schedules } from './schedule.js'
 
 const kinds: readonly Kind[] = ['bucket', 'queue', 'calendar', 'from-first', 'log', 'counter', 'places']
 
-const RUNS = Number(process.env.HISTORIES ?? 60)
+const RUNS = Number(process.env.HISTORIES ?? 40)
 
 let server: TestRedis
 let client: Redis
