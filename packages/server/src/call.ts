@@ -1,7 +1,7 @@
 import { type Cost, costOf, expectCost } from './cost.js'
-import { expected, expectObject, expectOneOf } from './expect.js'
+import { expected, expectObject } from './expect.js'
+import { expectOnStoreFailure, type OnStoreFailure } from './failure/mode.js'
 import { hash48 } from './hash.js'
-import type { OnStoreFailure } from './limiter-options.js'
 import { valuesOf } from './partition.js'
 import type { Policy } from './policy.js'
 import type { BucketOwner, Charge, Op } from './store.js'
@@ -97,7 +97,7 @@ export function expectCall(call: ConsumeOptions, policies: readonly Policy[], co
   if (id !== undefined && !(typeof id === 'string' && id.length >= 1 && id.length <= 256))
     throw new TypeError(expected('id', 'a text of 1 to 256 characters', id))
   if (instance !== undefined) expectInstance(instance, counts)
-  if (onStoreFailure !== undefined) expectOneOf('onStoreFailure', onStoreFailure, ['open', 'closed'])
+  if (onStoreFailure !== undefined) expectOnStoreFailure(onStoreFailure)
   expectCost(call.cost, policies)
 }
 

@@ -30,9 +30,9 @@ export interface Limit<Name extends string = string> {
 
 /**
  * Who answered. `deny-cache`: this process, which had been refused before and for long enough. `lease`: this process,
- * out of units that it had taken ahead. `none`: nobody could.
+ * out of units that it had taken ahead. `local`: this process by its share, because the store could not be asked. `none`: nobody could.
  */
-export type Source = 'store' | 'deny-cache' | 'lease' | 'none'
+export type Source = 'store' | 'deny-cache' | 'lease' | 'local' | 'none'
 
 interface Common {
   readonly source: Source
@@ -76,7 +76,7 @@ export interface Blocked extends Common {
   readonly retryAfterSeconds?: number
 }
 
-/** The store did not answer and the limiter is closed then. */
+/** The store did not answer and the limiter is closed then, or cannot tell by its share. */
 export interface Unavailable extends Common {
   readonly outcome: 'unavailable'
   readonly allowed: false

@@ -20,7 +20,7 @@ export interface Effects<Name extends string> {
 const NOTHING: Receipt = { charges: [], marks: [], lease: '', left: [], closed: true }
 
 export function createEffects<Name extends string>(
-  ask: (op: Op) => Promise<Reply>,
+  ask: (op: Op, via: Receipt['via']) => Promise<Reply>,
   policies: readonly Policy[],
   failed: (error: unknown) => void,
 ): Effects<Name> {
@@ -35,9 +35,9 @@ export function createEffects<Name extends string>(
   }
 
   /** A store that cannot be asked is told of as everywhere; there is nobody here who could wait for it. */
-  async function carryOut(op: Op): Promise<boolean> {
+  async function carryOut(op: Op, { via }: Receipt): Promise<boolean> {
     try {
-      return (await ask(op)).admitted
+      return (await ask(op, via)).admitted
     } catch (error) {
       failed(error)
       return false
@@ -47,13 +47,13 @@ export function createEffects<Name extends string>(
   async function bringTo(receipt: Receipt, costs: number[]): Promise<boolean> {
     const { changes, put } = changesTo(receipt, costs)
     receipt.left = costs
-    return (changes.length > 0 && (await carryOut({ kind: 'adjust', changes }))) || put
+    return (changes.length > 0 && (await carryOut({ kind: 'adjust', changes }, receipt))) || put
   }
 
   /** Places are given back with the decision, whatever part of it was counted. */
   async function giveBackPlaces(receipt: Receipt): Promise<boolean> {
     const charges = heldBy(receipt)
-    return charges.length > 0 && (await carryOut({ kind: 'release', charges, lease: receipt.lease }))
+    return charges.length > 0 && (await carryOut({ kind: 'release', charges, lease: receipt.lease }, receipt))
   }
 
   return {
@@ -94,7 +94,7 @@ export function createEffects<Name extends string>(
       const receipt = receiptFor(decision)
       if (receipt === undefined) return false
       const charges = heldBy(receipt)
-      return charges.length > 0 && carryOut({ kind: 'renew', charges, lease: receipt.lease })
+      return charges.length > 0 && carryOut({ kind: 'renew', charges, lease: receipt.lease }, receipt)
     },
   }
 }

@@ -29,6 +29,7 @@ export type {
 } from './decision.js'
 export type { FailureReason, LimiterEvent } from './events.js'
 export type { BreakerState } from './failure/breaker.js'
+export type { LocalMode, OnStoreFailure } from './failure/mode.js'
 export type { StoreErrorOptions } from './failure/store-error.js'
 export { StoreError } from './failure/store-error.js'
 export type { FailureMode } from './failure/watch.js'
@@ -39,7 +40,6 @@ export { createLimiter } from './limiter.js'
 export type {
   LimiterOptions,
   LimiterSettings,
-  OnStoreFailure,
   PlannedLimiterOptions,
 } from './limiter-options.js'
 export type { MemoryStoreOptions } from './memory/store.js'

@@ -10,21 +10,20 @@ import {
   expectOneOf,
   expectOnly,
 } from './expect.js'
+import { expectOnStoreFailure, type OnStoreFailure } from './failure/mode.js'
 import { withHold } from './hold.js'
 import { memoryStore } from './memory/store.js'
 import { type Plans, type Rules, rulesFrom } from './plans.js'
 import type { Policy } from './policy.js'
 import type { Store } from './store.js'
 
-/** What happens to a call while the store cannot be asked. */
-export type OnStoreFailure = 'open' | 'closed'
-
 /** What a limiter may be told besides what it goes by. */
 export interface LimiterSettings {
   /** Where buckets live. @default memoryStore() */
   readonly store?: Store
   /**
-   * `open` lets calls pass unchecked while the store cannot be asked, `closed` refuses them as unavailable.
+   * What happens to calls while the store cannot be asked. `open` lets them pass unchecked, `closed` refuses them as
+   * unavailable, `{ local: { instances } }` counts them in this process, by its share of each quota.
    * @default 'open'
    */
   readonly onStoreFailure?: OnStoreFailure
@@ -133,7 +132,7 @@ export function settingsFrom(options: LimiterOptions | PlannedLimiterOptions): S
     holdMs > 0 ? withHold(policy, holdMs * 1000) : policy,
   )
   expectStore(store)
-  expectOneOf('onStoreFailure', onStoreFailure, ['open', 'closed'])
+  expectOnStoreFailure(onStoreFailure)
   expectOneOf('blocks', blocks, [true, false])
   expectOneOf('countInstances', countInstances, [true, false])
   expectOneOf('denyCache', denyCache, [true, false])

@@ -8,13 +8,14 @@ import { createEffects } from './effects.js'
 import { emitTo } from './events.js'
 import { createAsk, DEFAULT_TIMEOUT_MS } from './failure/ask.js'
 import { createBreaker } from './failure/breaker.js'
+import { createFallback } from './failure/fallback.js'
+import type { OnStoreFailure } from './failure/mode.js'
 import { asStoreError, StoreError } from './failure/store-error.js'
 import { createWatch } from './failure/watch.js'
 import { decisionOf } from './judge.js'
 import {
   expectSeconds,
   type LimiterOptions,
-  type OnStoreFailure,
   type PlannedLimiterOptions,
   settingsFrom,
 } from './limiter-options.js'
@@ -80,8 +81,6 @@ export interface Limiter<
   close(): Promise<void>
 }
 
-/** Seconds after which a call refused because the store is gone may try again, unless the breaker asks later. */
-const UNAVAILABLE_SECONDS = 5
 const LONGEST_BLOCK_SECONDS = 366 * 86_400
 const NO_OPTIONS: ConsumeOptions = Object.freeze({})
 
@@ -103,7 +102,7 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
   const { rules, store, onStoreFailure, blocks, clock } = settings
   const kinds = kindsOf(rules.all)
   const emit = emitTo(settings.onEvent)
-  const watch = createWatch(clock, emit)
+  const watch = createWatch(clock, emit, () => closing !== undefined)
   const breaker = createBreaker(clock, store.timeoutMs ?? DEFAULT_TIMEOUT_MS, (state, retryInMs, error) =>
     emit({ type: 'breaker', state, ...(error && { retryInMs, error }) }),
   )
@@ -112,20 +111,22 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
     settings.denyCache && store.remote === true
       ? createDenyCache<string>(settings.denyCacheMaxSeconds, settings.holdMs)
       : undefined
+  const scopeKeys = createScopeKeys()
+  const fallback = createFallback(clock, breaker, watch, ask.store, scopeKeys)
+  fallback.expect(onStoreFailure)
   const effects = createEffects<string>(
-    async (op) => {
+    async (op, via = ask.store) => {
       denials?.clear()
-      return ask.store(op)
+      return via(op)
     },
     rules.all,
-    (error) => tellFailed(error, onStoreFailure),
+    (error) => fallback.failed(error, onStoreFailure),
   )
-  const scopeKeys = createScopeKeys()
   const leases = settings.leases && createLeases(settings.leases, async (op) => ask.store(op), clock, emit)
   store.observe?.((event) => {
     if (event.type === 'evicted') emit(event)
     // The next call finds out, without waiting for the end of a pause.
-    if (event.type === 'connected') breaker.hurry()
+    if (event.type === 'connected') fallback.hurry()
   })
   let closing: Promise<void> | undefined
 
@@ -133,16 +134,9 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
     if (closing !== undefined) throw new TypeError('This limiter is closed: make no calls after close()')
   }
 
-  /** An end that was asked for is no failure. */
-  function tellFailed(error: unknown, mode: OnStoreFailure): void {
-    if (closing === undefined) watch.failed(asStoreError(error), mode)
-  }
-
-  function withoutStore(error: unknown, mode: OnStoreFailure): Decision {
-    tellFailed(error, mode)
-    if (mode === 'open') return { outcome: 'unchecked', allowed: true, limits: [], source: 'none' }
-    const retryAfterSeconds = Math.max(UNAVAILABLE_SECONDS, breaker.waitMs() / 1000)
-    return { outcome: 'unavailable', allowed: false, retryAfterSeconds, source: 'none' }
+  function withoutStore(error: unknown, mode: OnStoreFailure, op?: Check, plan?: string): Decision {
+    const { decision, receipt } = fallback.decide(error, mode, op)
+    return noted(op === undefined ? decision : planned(decision, plan), receipt)
   }
 
   async function decide(
@@ -153,6 +147,7 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
     expectOpen()
     expectCall(call, rules.all, settings.countInstances)
     const mode = call.onStoreFailure ?? onStoreFailure
+    if (mode !== onStoreFailure) fallback.expect(mode)
     let chosen: Chosen
     if (typeof call.plan !== 'function') chosen = rules.policiesOf(call.plan)
     else {
@@ -160,7 +155,7 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
         chosen = rules.policiesOf(await ask.inTime(Promise.resolve(call.plan())))
       } catch (error) {
         // What the function itself throws is the caller's; only its lateness is ours.
-        if (error instanceof StoreError) return noted(withoutStore(error, mode))
+        if (error instanceof StoreError) return withoutStore(error, mode)
         throw error
       }
     }
@@ -178,7 +173,7 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
     try {
       reply = await ask.store(op)
     } catch (error) {
-      return noted(withoutStore(error, mode))
+      return withoutStore(error, mode, op, chosen.plan)
     }
     const decision = conclude(op, reply, chosen.plan)
     denials?.keep(caller, charges, decision, sentMs)
@@ -198,7 +193,7 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
 
   function conclude(op: Check, reply: Reply, plan: string | undefined): Decision {
     const { charges } = op
-    watch.answered()
+    fallback.answered(op, reply)
     tellHealed(charges, reply)
     const decision = planned(decisionOf(charges, reply, op.kind === 'consume', scopeKeys), plan)
     if (op.kind === 'consume') leases?.note(charges, decision)

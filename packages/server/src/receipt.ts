@@ -1,6 +1,6 @@
 import { isHeld } from './algorithm/fixed-window-count.js'
 import type { Reading } from './algorithm/meter.js'
-import type { Change, Charge } from './store.js'
+import type { Change, Charge, Op, Reply } from './store.js'
 
 /** What an admission charged, kept so that it can be given back: once, and only as much. */
 export interface Receipt {
@@ -13,6 +13,8 @@ export interface Receipt {
   /** Units of each charge that have not been given back. */
   left: number[]
   closed: boolean
+  /** Who is asked for what is done with the charges later. @default the store */
+  readonly via?: (op: Op) => Reply | Promise<Reply>
 }
 
 export function receiptOf(

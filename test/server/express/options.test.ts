@@ -47,7 +47,7 @@ describe('rateLimit', () => {
     ],
     [
       { policies, onStoreFailure: 'half' },
-      'Expected onStoreFailure to be one of "open", "closed", got "half"',
+      'Expected onStoreFailure to be "open", "closed" or { local: { instances } }, got "half"',
     ],
     [{ policies, cost: -1 }, 'Expected cost to be a whole number from 0 to 1000000000000, got -1'],
     [{ policies, cost: { othr: 1 } }, 'Unknown option "othr" of cost; it takes all'],

@@ -79,7 +79,7 @@ describe('a limiter is refused when it is built', () => {
     [limiter({ store: memoryStore }), 'got a function'],
     [
       limiter({ onStoreFailure: 'ignore' }),
-      'Expected onStoreFailure to be one of "open", "closed", got "ignore"',
+      'Expected onStoreFailure to be "open", "closed" or { local: { instances } }, got "ignore"',
     ],
     [limiter({ countInstances: 1 }), 'Expected countInstances to be one of true, false, got 1'],
     [limiter({ hold: 0 }), 'Expected hold to be a number of seconds from 0.001 to 10, got 0'],
@@ -149,7 +149,7 @@ describe('a call is refused with an error that says what to do', () => {
       'Expected scope to be a text, got 7',
     )
     await expect(one.consume('a', { onStoreFailure: 'x' } as never)).rejects.toThrow(
-      'Expected onStoreFailure to be one of',
+      'Expected onStoreFailure to be "open", "closed" or',
     )
   })
 

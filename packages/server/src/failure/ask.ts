@@ -62,7 +62,7 @@ export function createAsk(store: Store, clock: Clock, breaker: Breaker): Ask {
     store(op) {
       const nth = breaker.enter()
       // What it failed with last stands for what it would fail with now.
-      if (typeof nth !== 'number') throw neverRun(nth)
+      if (typeof nth !== 'number') throw nth
       return ask(op, nth)
     },
   }

@@ -1,11 +1,11 @@
 import type { Clock } from '@ratepact/contract'
-import type { StoreError } from './store-error.js'
+import { neverRun, type StoreError } from './store-error.js'
 
 /** Stops asking a store that has failed again and again, and lets one call at a time find out whether it is back. */
 export interface Breaker {
   /**
    * Leave to ask the store: a number from 1, by which `failed` knows the call.
-   * @returns what the store failed with last, while it is left alone
+   * @returns what the store failed with last, as of something never begun, while it is left alone
    */
   enter(): number | StoreError
   succeeded(): void
@@ -50,7 +50,7 @@ export function createBreaker(
     const ms = Math.min(longestMs, FIRST_PAUSE_MS * 2 ** Math.min(pauses - 1, 20))
     const first = open === undefined
     // Half of it by chance, so that a fleet does not ask in one instant.
-    open = { error, pauses, untilMs: clock.now() + ms / 2 + (Math.random() * ms) / 2 }
+    open = { error: neverRun(error), pauses, untilMs: clock.now() + ms / 2 + (Math.random() * ms) / 2 }
     if (first) changed('open', waitMs(), error)
   }
 

@@ -20,7 +20,11 @@ const CONFIG_FAULT_EVERY_MS = 60_000
 const MOST_CODES = 32
 
 /** Events are limited to one a second, faults of configuration to one a minute, so that an outage floods no log. */
-export function createWatch(clock: Clock, emit: (event: LimiterEvent) => void): Watch {
+export function createWatch(
+  clock: Clock,
+  emit: (event: LimiterEvent) => void,
+  isClosed: () => boolean,
+): Watch {
   const turn = createRation(clock, EVERY_MS, TURNS_AT_ONCE)
   const faults = new Map<string, () => number>()
   let sinceMs: number | undefined
@@ -38,6 +42,8 @@ export function createWatch(clock: Clock, emit: (event: LimiterEvent) => void): 
 
   return {
     failed(error, mode) {
+      // An end that was asked for is no failure.
+      if (isClosed()) return
       if (error.reason === 'configuration') return misconfigured(error, mode)
       const now = clock.now()
       calls += 1

@@ -1,13 +1,9 @@
 import type { Clock, Draft, LegacyDialect } from '@ratepact/contract'
 import type { Cost } from '../cost.js'
 import { expected, expectFunction, expectObject, expectOneOf, expectOnly } from '../expect.js'
+import { expectOnStoreFailure, type OnStoreFailure } from '../failure/mode.js'
 import type { Limiter } from '../limiter.js'
-import {
-  expectClock,
-  type LimiterOptions,
-  type OnStoreFailure,
-  type PlannedLimiterOptions,
-} from '../limiter-options.js'
+import { expectClock, type LimiterOptions, type PlannedLimiterOptions } from '../limiter-options.js'
 import type { PartitionInput } from '../partition.js'
 import type { Plans } from '../plans.js'
 import type { Policy } from '../policy.js'
@@ -156,8 +152,7 @@ export function expectHttpOptions(adapter: string, options: unknown): asserts op
     if (given[name] !== undefined) expectFunction(name, given[name])
   if (given.missingPartition !== undefined)
     expectOneOf('missingPartition', given.missingPartition, ['address', 'reject', 'skip'])
-  if (given.onStoreFailure !== undefined)
-    expectOneOf('onStoreFailure', given.onStoreFailure, ['open', 'closed'])
+  if (given.onStoreFailure !== undefined) expectOnStoreFailure(given.onStoreFailure)
   for (const name of ['scope', 'plan'])
     if (!['undefined', 'string', 'function'].includes(typeof given[name]))
       throw new TypeError(expected(name, 'a text or a function', given[name]))

@@ -37,6 +37,17 @@ const calendarClock: Pick<Clock, 'now'> = { now: () => performance.timeOrigin + 
  * @throws TypeError or RangeError naming the option, the value and the rule
  */
 export function memoryStore(options: MemoryStoreOptions = {}): Store {
+  return openMemory(options)
+}
+
+/** A memory store that can be told what was counted elsewhere. */
+export interface Memory extends Store {
+  run(ops: readonly Op[]): readonly Reply[]
+  /** Puts a state in the place of a bucket's own; none = as if it had never been used. */
+  put(bucket: Holder, state: State | undefined): void
+}
+
+export function openMemory(options: MemoryStoreOptions): Memory {
   expectObject('the options of memoryStore', options)
   expectOnly('memoryStore', options, ['maxBuckets', 'clock', 'random'])
   const { maxBuckets = 100_000, clock = calendarClock, random = Math.random } = options
@@ -98,8 +109,12 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     return changedReply(nowUs, changed.includes(true))
   }
 
+  function microseconds(): number {
+    return Math.round(clock.now() * 1000)
+  }
+
   function runOne(op: Op): Reply {
-    const nowUs = Math.round(clock.now() * 1000)
+    const nowUs = microseconds()
     switch (op.kind) {
       case 'consume':
       case 'peek':
@@ -151,6 +166,10 @@ export function memoryStore(options: MemoryStoreOptions = {}): Store {
     name: 'memory',
     advances: true,
     run: (ops) => ops.map(runOne),
+    put(bucket, state) {
+      if (state === undefined) shelf.delete(bucket)
+      else shelf.set(bucket, state, microseconds())
+    },
     observe: (listener) => {
       listeners.add(listener)
     },

@@ -1,0 +1,94 @@
+import type { Clock } from '@ratepact/contract'
+import type { Decision } from '../decision.js'
+import { decisionOf } from '../judge.js'
+import type { Receipt } from '../receipt.js'
+import type { Op, Reply } from '../store.js'
+import type { Breaker } from './breaker.js'
+import { createLocal, type Local } from './local.js'
+import { createInstances, type LocalMode, type OnStoreFailure } from './mode.js'
+import { asStoreError, type StoreError } from './store-error.js'
+import type { Watch } from './watch.js'
+
+type Check = Extract<Op, { readonly kind: 'consume' | 'peek' }>
+
+/** What becomes of calls for which the store could not be asked. */
+export interface Fallback {
+  /** To be told of the mode of a call before the store is asked, so that what the store says can be learned from. */
+  expect(mode: OnStoreFailure): void
+  /** Notes an answer of the store. */
+  answered(op: Check, reply: Reply): void
+  /** Tells of a failure that nobody waits for. */
+  failed(error: unknown, mode: OnStoreFailure): void
+  /** Decides a call by its mode. @param op what the store was asked; absent when it did not come to that */
+  decide(error: unknown, mode: OnStoreFailure, op?: Check): Fallen
+  /** The store may be there again. */
+  hurry(): void
+}
+
+export interface Fallen {
+  readonly decision: Decision
+  readonly receipt?: Receipt | undefined
+}
+
+/** Seconds after which a call refused because the store is gone may try again, unless the breaker asks later. */
+const UNAVAILABLE_SECONDS = 5
+
+export function createFallback(
+  clock: Clock,
+  breaker: Breaker,
+  watch: Watch,
+  ask: (op: Op) => Reply | Promise<Reply>,
+  scopeKeys: (scope: string) => Uint8Array,
+): Fallback {
+  const instancesOf = createInstances()
+  let local: Local | undefined
+
+  function unavailable(): Decision {
+    const retryAfterSeconds = Math.max(UNAVAILABLE_SECONDS, breaker.waitMs() / 1000)
+    return { outcome: 'unavailable', allowed: false, retryAfterSeconds, source: 'none' }
+  }
+
+  function here(error: StoreError, mode: LocalMode, op: Check): Fallen {
+    local ??= createLocal(clock, ask)
+    const made = local.decide(op, instancesOf(mode), !error.mayHaveRun)
+    // Whether it fits is for the whole quota to say, of which this process has a part.
+    if (made === undefined) return { decision: unavailable() }
+    const said = decisionOf(made.charges, made.reply, op.kind === 'consume', scopeKeys)
+    const quotas = op.charges.map(({ policy }) => policy.quota)
+    const limits =
+      'limits' in said && said.limits.map((limit, i) => ({ ...limit, quota: quotas[i] ?? limit.quota }))
+    return {
+      decision: { ...said, ...(limits && { limits }), source: 'local' } as Decision,
+      receipt: made.receipt,
+    }
+  }
+
+  function failed(error: StoreError, mode: OnStoreFailure): void {
+    watch.failed(error, typeof mode === 'object' ? 'local' : mode)
+  }
+
+  return {
+    expect(mode) {
+      if (typeof mode === 'object') local ??= createLocal(clock, ask)
+    },
+    answered(op, reply) {
+      watch.answered()
+      if (local === undefined) return
+      local.learn(op, reply)
+      local.repay()
+    },
+    failed: (error, mode) => failed(asStoreError(error), mode),
+    decide(error, mode, op) {
+      const known = asStoreError(error)
+      failed(known, mode)
+      if (mode === 'open')
+        return { decision: { outcome: 'unchecked', allowed: true, limits: [], source: 'none' } }
+      if (mode === 'closed' || op === undefined) return { decision: unavailable() }
+      return here(known, mode, op)
+    },
+    hurry() {
+      breaker.hurry()
+      local?.repay()
+    },
+  }
+}

@@ -1,0 +1,51 @@
+import { bucketWith } from '../algorithm/bucket.js'
+import { windowWith } from '../algorithm/fixed-window-count.js'
+import type { Reading } from '../algorithm/meter.js'
+import { counterWith } from '../algorithm/sliding-counter-count.js'
+import { addToLog, type Log } from '../algorithm/sliding-log-record.js'
+import type { State } from '../memory/ledger.js'
+import type { Policy } from '../policy.js'
+
+/** What the store said last of a bucket. */
+export interface Known {
+  readonly policy: Policy
+  readonly reading: Reading
+  /** Units taken since the reading, by the call it was made for. */
+  readonly taken: number
+  /** By the store's clock. */
+  readonly nowUs: number
+}
+
+/** A share in which the same part is in use as in the whole when it was last seen; undefined where that is none. */
+export function shareState(known: Known, share: Policy, nowUs: number): State | undefined {
+  const { policy, taken } = known
+  const [first = 0, second = 0, third = 0] = known.reading
+  const part = (units: number) => Math.ceil((units / policy.quota) * share.quota)
+  switch (share.algorithm) {
+    case 'token-bucket':
+    case 'leaky-bucket': {
+      if (!('ticks' in policy)) return undefined
+      const { unit, rate } = policy.ticks
+      const level = first + taken * unit - Math.max(0, nowUs - known.nowUs) * rate
+      if (level <= 0) return undefined
+      const used = Math.ceil((level / (policy.quota * unit)) * share.quota * share.ticks.unit)
+      return { kind: 'count', count: bucketWith(used, nowUs, share) }
+    }
+    case 'fixed-window':
+      if (second <= nowUs) return undefined
+      return { kind: 'count', count: windowWith([part(first + taken), second, 0], share) }
+    case 'sliding-window-counter':
+      return { kind: 'count', count: counterWith([part(first + taken), part(second), third], share) }
+    case 'sliding-window-log': {
+      const used = part(first + taken)
+      if (used === 0 || known.nowUs + share.windowUs <= nowUs) return undefined
+      // When each of the calls was made is not known: they count from when they were last seen.
+      const log: Log = { calls: [], first: 0, used: 0 }
+      addToLog(log, used, known.nowUs, share.windowUs)
+      return { kind: 'log', log, windowUs: share.windowUs }
+    }
+    case 'concurrency':
+      // Places are known by their leases, which others hold; how many of them end when is not known.
+      return undefined
+  }
+}

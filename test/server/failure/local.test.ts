@@ -1,0 +1,393 @@
+import {
+  concurrency,
+  createLimiter,
+  fixedWindow,
+  type Limiter,
+  type LimiterEvent,
+  leakyBucket,
+  type OnStoreFailure,
+  type Policy,
+  slidingWindowCounter,
+  slidingWindowLog,
+  tokenBucket,
+} from '@ratepact/server'
+import { type TestClock, testClock } from '@ratepact/testing'
+import { describe, expect, it } from 'vitest'
+import { type FarStore, farStore, refused } from './store.js'
+
+const minute = fixedWindow({ name: 'minute', quota: 100, windowSeconds: 60 })
+const share = (instances: number | (() => number)): OnStoreFailure => ({ local: { instances } })
+
+interface Setting {
+  readonly clock?: TestClock
+  readonly store?: FarStore
+  readonly policies?: readonly Policy[]
+  readonly onStoreFailure?: OnStoreFailure
+  readonly blocks?: boolean
+}
+
+/** A limiter that has asked its store once, and so knows its time. */
+async function open(setting: Setting = {}) {
+  const { clock = testClock(), policies = [minute], onStoreFailure = share(4), ...rest } = setting
+  const { store = farStore(clock) } = setting
+  const events: LimiterEvent[] = []
+  const limiter = createLimiter({
+    ...{ policies, store, clock, onStoreFailure, denyCache: false, onEvent: (event) => events.push(event) },
+    ...rest,
+  })
+  await clock.runUntil(limiter.peek('nobody'))
+  return { clock, store, limiter, events }
+}
+
+/** How many of so many calls are admitted. */
+async function admitted(clock: TestClock, limiter: Limiter, calls: number, who = 'a'): Promise<number> {
+  let count = 0
+  for (let call = 0; call < calls; call += 1)
+    if ((await clock.runUntil(limiter.consume(who))).allowed) count += 1
+  return count
+}
+
+/** What the store itself says is left, once whatever is on its way has come. */
+async function left(clock: TestClock, limiter: Limiter, who = 'a'): Promise<number | undefined> {
+  for (let turn = 0; turn < 20; turn += 1) await clock.advance(0)
+  const decision = await clock.runUntil(limiter.peek(who))
+  expect(decision.source).toBe('store')
+  return 'limits' in decision ? decision.limits[0]?.available : undefined
+}
+
+const used =
+  (limiter: Limiter, clock: TestClock) =>
+  async (who = 'a') =>
+    100 - ((await left(clock, limiter, who)) ?? 100)
+
+describe('a process without its store', () => {
+  it('grants its share and says that it is the one who answers', async () => {
+    const { clock, store, limiter, events } = await open()
+    store.fare(refused())
+    expect(await clock.runUntil(limiter.consume('a'))).toMatchObject({
+      outcome: 'admitted',
+      source: 'local',
+      limits: [{ policy: 'minute', quota: 100, available: 24 }],
+    })
+    expect(await admitted(clock, limiter, 30)).toBe(24)
+    expect(await clock.runUntil(limiter.consume('a'))).toMatchObject({
+      outcome: 'refused',
+      source: 'local',
+      violated: ['minute'],
+      limits: [{ quota: 100, available: 0 }],
+    })
+    expect(events[0]).toMatchObject({ type: 'degraded', mode: 'local', reason: 'disconnected' })
+  })
+
+  it('waits no longer than the store would have made it: obeying the refusal passes', async () => {
+    const { clock, store, limiter } = await open()
+    store.fare(refused())
+    await admitted(clock, limiter, 25)
+    const refusal = await clock.runUntil(limiter.consume('a'))
+    expect(refusal).toMatchObject({ outcome: 'refused' })
+    await clock.advance('retryAfterSeconds' in refusal ? Number(refusal.retryAfterSeconds) * 1000 : 0)
+    expect((await clock.runUntil(limiter.consume('a'))).outcome).toBe('admitted')
+  })
+
+  it.each([
+    [100, 4, 100],
+    [10, 4, 8],
+    [3, 8, 8],
+  ])(
+    'with a quota of %i in %i processes all together admit %i in a window that lies in the outage',
+    async (quota, instances, total) => {
+      const clock = testClock()
+      const store = farStore(clock)
+      const policies = [fixedWindow({ name: 'minute', quota, windowSeconds: 60 })]
+      const onStoreFailure = share(instances)
+      const fleet: Limiter[] = []
+      while (fleet.length < instances)
+        fleet.push((await open({ clock, store, policies, onStoreFailure })).limiter)
+      store.fare(refused())
+      for (let window = 0; window < 3; window += 1) {
+        let sum = 0
+        for (const limiter of fleet) sum += await admitted(clock, limiter, quota)
+        expect(sum).toBe(total)
+        await clock.advance(60_000)
+      }
+    },
+  )
+
+  it('begins with the part that a partition had left when it was last seen', async () => {
+    const { clock, store, limiter } = await open()
+    await clock.runUntil(limiter.consume('a', { cost: 80 }))
+    store.fare(refused())
+    expect(await admitted(clock, limiter, 30)).toBe(5)
+    expect(await admitted(clock, limiter, 30, 'never seen')).toBe(25)
+    await clock.advance(60_000)
+    expect(await admitted(clock, limiter, 30)).toBe(25)
+  })
+
+  it('goes on where it stopped in an outage that comes again, if the store has not been asked since', async () => {
+    const { clock, store, limiter } = await open()
+    for (let round = 0; round < 4; round += 1) {
+      store.fare(refused())
+      expect(await admitted(clock, limiter, 30)).toBe(round === 0 ? 25 : 0)
+      store.fare('up')
+      await clock.advance(1000)
+      expect((await clock.runUntil(limiter.consume('another'))).source).toBe('store')
+    }
+  })
+
+  it('refuses as unavailable what costs more than its share, and never as too much', async () => {
+    const { clock, store, limiter } = await open()
+    store.fare(refused())
+    expect(await clock.runUntil(limiter.consume('a', { cost: 26 }))).toEqual({
+      outcome: 'unavailable',
+      allowed: false,
+      retryAfterSeconds: 5,
+      source: 'none',
+    })
+    expect((await clock.runUntil(limiter.consume('a', { cost: 25 }))).outcome).toBe('admitted')
+    expect((await clock.runUntil(limiter.consume('a', { cost: 101 }))).outcome).toBe('impossible')
+  })
+
+  it('keeps out who was blocked when last seen, for as long as he is', async () => {
+    const { clock, store, limiter } = await open({ blocks: true })
+    await clock.runUntil(limiter.block('a', 30))
+    await clock.runUntil(limiter.consume('a'))
+    store.fare(refused())
+    await clock.advance(10_000)
+    expect(await clock.runUntil(limiter.consume('a'))).toMatchObject({
+      outcome: 'blocked',
+      source: 'local',
+      retryAfterSeconds: 20,
+    })
+    await clock.advance(20_000)
+    expect((await clock.runUntil(limiter.consume('a'))).outcome).toBe('admitted')
+  })
+
+  it('counts a call that is sent again by its id once', async () => {
+    const { clock, store, limiter } = await open()
+    store.fare(refused())
+    await clock.runUntil(limiter.consume('a', { id: 'x' }))
+    expect(await clock.runUntil(limiter.consume('a', { id: 'x' }))).toMatchObject({ replayed: true })
+    store.fare('up')
+    await clock.advance(1000)
+    await left(clock, limiter)
+    expect(await left(clock, limiter)).toBe(99)
+  })
+
+  it('bounds calls that run at once, and gives their places back', async () => {
+    const { clock, store, limiter } = await open({
+      policies: [concurrency({ name: 'reports', limit: 8, leaseSeconds: 60 })],
+    })
+    store.fare(refused())
+    const first = await clock.runUntil(limiter.consume('a'))
+    expect(await admitted(clock, limiter, 3)).toBe(1)
+    expect(await clock.runUntil(limiter.renew(first))).toBe(true)
+    expect(await clock.runUntil(limiter.release(first))).toBe(true)
+    expect(await admitted(clock, limiter, 3)).toBe(1)
+  })
+
+  it('asks at each call how many processes there are, and believes no nonsense', async () => {
+    let instances: unknown = 10
+    const { clock, store, limiter } = await open({ onStoreFailure: share(() => instances as number) })
+    store.fare(refused())
+    expect(await admitted(clock, limiter, 30)).toBe(10)
+    instances = 5
+    expect(await admitted(clock, limiter, 30)).toBe(10)
+    for (instances of [0, Number.NaN, 1.5, 'all', undefined])
+      expect(await admitted(clock, limiter, 1)).toBe(0)
+  })
+
+  it('does so for one call where the limiter does otherwise', async () => {
+    const { clock, store, limiter } = await open({ onStoreFailure: 'open' })
+    await clock.runUntil(limiter.consume('a', { onStoreFailure: share(4) }))
+    store.fare(refused())
+    const consume = (onStoreFailure?: OnStoreFailure) =>
+      clock.runUntil(limiter.consume('a', onStoreFailure && { onStoreFailure }))
+    expect((await consume()).outcome).toBe('unchecked')
+    expect((await consume('closed')).outcome).toBe('unavailable')
+    expect(await consume(share(4))).toMatchObject({ source: 'local', limits: [{ available: 24 - 1 }] })
+  })
+
+  it('peeks without taking', async () => {
+    const { clock, store, limiter } = await open()
+    store.fare(refused())
+    for (let look = 0; look < 3; look += 1)
+      expect(await clock.runUntil(limiter.peek('a'))).toMatchObject({
+        source: 'local',
+        limits: [{ available: 25 }],
+      })
+  })
+
+  it('refuses what it cannot count because its plan is not found in time', async () => {
+    const clock = testClock()
+    const limiter = createLimiter({
+      plans: { free: [minute] },
+      store: farStore(clock),
+      clock,
+      onStoreFailure: share(2),
+    })
+    const never = () => new Promise<'free'>(() => {})
+    expect((await clock.runUntil(limiter.consume('a', { plan: never }))).outcome).toBe('unavailable')
+  })
+})
+
+describe('when the store answers again', () => {
+  it.each([
+    ['token bucket', tokenBucket({ name: 'p', capacity: 100, refillPerSecond: 0.01 })],
+    ['leaky bucket', leakyBucket({ name: 'p', capacity: 100, leakPerSecond: 0.01 })],
+    ['fixed window', fixedWindow({ name: 'p', quota: 100, windowSeconds: 3600 })],
+    [
+      'fixed window of its own',
+      fixedWindow({ name: 'p', quota: 100, windowSeconds: 3600, anchor: 'first-request' }),
+    ],
+    ['sliding window counter', slidingWindowCounter({ name: 'p', quota: 100, windowSeconds: 3600 })],
+    ['sliding window log', slidingWindowLog({ name: 'p', quota: 100, windowSeconds: 3600 })],
+  ])('what a %s granted meanwhile is charged, once', async (_, policy) => {
+    const { clock, store, limiter } = await open({ policies: [policy] })
+    await clock.runUntil(limiter.consume('seen'))
+    store.fare(refused())
+    for (const who of ['seen', 'new']) expect(await admitted(clock, limiter, 10, who)).toBe(10)
+    store.fare('up')
+    await clock.advance(1000)
+    expect((await clock.runUntil(limiter.peek('other'))).source).toBe('store')
+    const count = used(limiter, clock)
+    expect([await count('seen'), await count('new')]).toEqual([11, 10])
+    expect([await count('seen'), await count('new')]).toEqual([11, 10])
+  })
+
+  it.each([
+    ['fixed window', fixedWindow({ name: 'p', quota: 100, windowSeconds: 60 }), 61],
+    [
+      'fixed window of its own',
+      fixedWindow({ name: 'p', quota: 100, windowSeconds: 60, anchor: 'first-request' }),
+      61,
+    ],
+    ['sliding window counter', slidingWindowCounter({ name: 'p', quota: 100, windowSeconds: 60 }), 121],
+    ['sliding window log', slidingWindowLog({ name: 'p', quota: 100, windowSeconds: 60 }), 61],
+    ['token bucket', tokenBucket({ name: 'p', capacity: 100, refillPerSecond: 1 }), 61],
+  ])('nothing is charged that a %s has forgotten by then', async (_, policy, seconds) => {
+    const { clock, store, limiter } = await open({ policies: [policy] })
+    store.fare(refused())
+    expect(await admitted(clock, limiter, 10)).toBe(10)
+    await clock.advance(seconds * 1000)
+    store.fare('up')
+    expect((await clock.runUntil(limiter.peek('other'))).source).toBe('store')
+    expect(await left(clock, limiter)).toBe(100)
+  })
+
+  it('a bucket is charged no more than its share holds, however long the outage was', async () => {
+    const { clock, store, limiter } = await open({
+      policies: [tokenBucket({ name: 'p', capacity: 100, refillPerSecond: 4 })],
+    })
+    store.fare(refused())
+    for (let second = 0; second < 300; second += 1) {
+      await admitted(clock, limiter, 5)
+      await clock.advance(1000)
+    }
+    store.fare('up')
+    await clock.runUntil(limiter.peek('other'))
+    const charged = await used(limiter, clock)()
+    expect(charged).toBeGreaterThanOrEqual(20)
+    expect(charged).toBeLessThanOrEqual(25)
+  })
+
+  it('a call whose charge may have reached the store is not charged again', async () => {
+    const { clock, store, limiter } = await open()
+    const run = store.run
+    // It carries out what it is asked, and its answer is lost.
+    store.run = (ops, deadlineMs) => {
+      void run(ops, deadlineMs)
+      return new Promise(() => {})
+    }
+    expect(await admitted(clock, limiter, 3)).toBe(3)
+    store.run = run
+    await clock.advance(1000)
+    expect(await left(clock, limiter)).toBe(97)
+    expect(await left(clock, limiter)).toBe(97)
+  })
+
+  it('a charge that may have been made when the store fails again is not made twice, and one that was not is', async () => {
+    const { clock, store, limiter } = await open()
+    store.fare(refused())
+    await admitted(clock, limiter, 10)
+    await admitted(clock, limiter, 10, 'b')
+    await clock.advance(1000)
+    const run = store.run
+    store.fare('up')
+    store.run = (ops, deadlineMs) => {
+      if (ops[0]?.kind !== 'adjust') return run(ops, deadlineMs)
+      void run(ops, deadlineMs)
+      return new Promise(() => {})
+    }
+    expect((await clock.runUntil(limiter.peek('other'))).source).toBe('store')
+    await clock.advance(1000)
+    store.run = run
+    await clock.runUntil(limiter.peek('other'))
+    const count = used(limiter, clock)
+    expect([await count('a'), await count('b')]).toEqual([10, 10])
+  })
+
+  it('many partitions are charged apart from any request, a few at a time', async () => {
+    const { clock, store, limiter } = await open()
+    store.fare(refused())
+    for (let i = 0; i < 100; i += 1) await admitted(clock, limiter, 2, `client-${i}`)
+    await clock.advance(1000)
+    store.fare('up')
+    const before = store.asked.length
+    expect((await limiter.peek('other')).source).toBe('store')
+    expect(store.asked.length - before).toBeLessThanOrEqual(3)
+    const count = used(limiter, clock)
+    for (let i = 0; i < 100; i += 1) expect(await count(`client-${i}`)).toBe(2)
+    expect(store.asked.filter(({ kind }) => kind === 'adjust').length).toBe(100)
+  })
+
+  it('a connection that is there again is enough, with no call to wait for', async () => {
+    const { clock, store, limiter } = await open()
+    store.fare(refused())
+    await admitted(clock, limiter, 10)
+    store.fare('up')
+    store.tell({ type: 'connected' })
+    for (let turn = 0; turn < 20; turn += 1) await clock.advance(0)
+    expect(store.asked.at(-1)).toMatchObject({ kind: 'adjust', changes: [{ units: 10 }] })
+  })
+
+  it.each(['before', 'after'])(
+    'what is given back %s it is charged is not charged in the end',
+    async (when) => {
+      const { clock, store, limiter } = await open()
+      store.fare(refused())
+      const whole = await clock.runUntil(limiter.consume('a', { cost: 5 }))
+      const part = await clock.runUntil(limiter.consume('a', { cost: 5 }))
+      const dearer = await clock.runUntil(limiter.consume('a', { cost: 5 }))
+      const change = async () => {
+        expect(await clock.runUntil(limiter.refund(whole))).toBe(true)
+        expect(await clock.runUntil(limiter.refund(whole))).toBe(false)
+        expect(await clock.runUntil(limiter.refund(part, 2))).toBe(true)
+        expect(await clock.runUntil(limiter.settle(dearer, 7))).toBe(true)
+      }
+      if (when === 'before') await change()
+      store.fare('up')
+      await clock.advance(1000)
+      await clock.runUntil(limiter.peek('other'))
+      await left(clock, limiter)
+      if (when === 'after') await change()
+      expect(await used(limiter, clock)()).toBe(10)
+    },
+  )
+})
+
+it.each([
+  ['half', 'Expected onStoreFailure to be "open", "closed" or { local: { instances } }, got "half"'],
+  [{ local: 4 }, 'Expected onStoreFailure.local to be an object such as { instances: 4 }, got 4'],
+  [
+    { local: { instances: 0 } },
+    'Expected onStoreFailure.local.instances to be a whole number from 1 to 1000000',
+  ],
+  [{ local: { instances: 1.5 } }, 'got 1.5'],
+  [{ local: { instance: 4 } }, 'Unknown option "instance" of onStoreFailure.local'],
+  [{ local: { instances: 4 }, open: true }, 'Unknown option "open" of onStoreFailure'],
+  [null, 'got null'],
+])('refuses onStoreFailure %j', async (onStoreFailure, message) => {
+  await expect(open({ onStoreFailure: onStoreFailure as never })).rejects.toThrow(message)
+  const { limiter } = await open()
+  await expect(limiter.consume('a', { onStoreFailure: onStoreFailure as never })).rejects.toThrow(message)
+})
