@@ -25,7 +25,7 @@ export interface TokenBucketOptions<Name extends string = string> extends Policy
   readonly refillPerSecond: number
 }
 
-export const SLOWEST = 1 / (31 * 86_400)
+export const SLOWEST: number = 1 / (31 * 86_400)
 const FASTEST = 1_000_000
 
 /**
