@@ -77,14 +77,17 @@ function withoutCrowd(
   const lease = places ? crypto.randomUUID() : ''
   const [first] = charges
   if (id === undefined || first === undefined) return { kind, charges, lease, blocks: blocked }
-  const owner = { kind: first.owner.kind, value: first.owner.value, scope }
+  const owner = { ...first.owner, scope }
   return { kind, charges, lease, blocks: blocked, once: { owner, id, ms: idMs } }
 }
 
 /** Each kind of partition of a call, once and without its scope. */
 function ownersIn(charges: readonly Charge[]): readonly BucketOwner[] {
   const owners = new Map<string, BucketOwner>()
-  for (const { owner } of charges) owners.set(owner.kind, { kind: owner.kind, value: owner.value })
+  for (const { owner } of charges) {
+    const { scope: _, ...whole } = owner
+    owners.set(owner.kind, whole)
+  }
   return [...owners.values()]
 }
 

@@ -15,6 +15,7 @@ import { withHold } from './hold.js'
 import { memoryStore } from './memory/store.js'
 import { type Plans, type Rules, rulesFrom } from './plans.js'
 import type { Policy } from './policy.js'
+import { type Shards, shardsFrom } from './shard/shards.js'
 import type { Store } from './store.js'
 
 /** What a limiter may be told besides what it goes by. */
@@ -55,6 +56,15 @@ export interface LimiterSettings {
    * For token buckets and fixed windows only; not with `blocks` or `hold`. @default no leases: every call is a trip
    */
   readonly leases?: LeaseOptions
+  /**
+   * Into how many parts partitions of a kind are cut, such as `{ client: 8 }`: each call is counted on one of them, taken
+   * by chance, which has its part of every quota and rate; so a very busy partition is spread over the nodes of a
+   * cluster. From 2 to 256; every quota at least ten times as large. What one part refuses is tried on one other. Not
+   * with `leases`, nor for bounds on concurrency. @default no parts
+   */
+  readonly shards?: { readonly [kind: string]: number }
+  /** Takes the parts by chance: a number from 0 up to 1. @default Math.random */
+  readonly random?: () => number
   /** For how long an admission with an `id` is remembered. @default 60 */
   readonly idSeconds?: number
   /** Told what goes on. What it throws is passed over. */
@@ -91,6 +101,7 @@ export interface Settings {
   readonly denyCache: boolean
   readonly denyCacheMaxSeconds: number
   readonly leases: LeaseSettings | undefined
+  readonly shards: Shards | undefined
   readonly idMs: number
   readonly onEvent: ((event: LimiterEvent) => void) | undefined
   readonly clock: Clock
@@ -107,7 +118,7 @@ const OPTIONS = [
     'denyCache',
     'denyCacheMaxSeconds',
   ],
-  ...['leases', 'idSeconds', 'hold', 'countInstances', 'onEvent', 'clock'],
+  ...['leases', 'shards', 'random', 'idSeconds', 'hold', 'countInstances', 'onEvent', 'clock'],
 ]
 
 /** As long as an adapter holds a request at most. */
@@ -142,6 +153,9 @@ export function settingsFrom(options: LimiterOptions | PlannedLimiterOptions): S
   expectClock(clock)
   const leases = leasesFrom(given.leases)
   if (leases !== undefined) expectLeasable(rules.all, store, { blocks, hold: holdMs > 0, countInstances })
+  const { random = Math.random } = given
+  expectFunction('random', random)
+  const shards = shardsFrom(given.shards, rules.all, store, { leases: leases !== undefined, random })
   const idMs = Math.round(idSeconds * 1000)
   return {
     rules,
@@ -153,6 +167,7 @@ export function settingsFrom(options: LimiterOptions | PlannedLimiterOptions): S
     denyCache,
     denyCacheMaxSeconds,
     leases,
+    shards,
     idMs,
     onEvent,
     clock,

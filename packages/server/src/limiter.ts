@@ -24,6 +24,7 @@ import type { Chosen, Plans } from './plans.js'
 import type { KindOf, NameOf, Policy } from './policy.js'
 import { type Receipt, receiptOf } from './receipt.js'
 import { createScopeKeys } from './scope.js'
+import type { Shards, Spread } from './shard/shards.js'
 import type { Charge, Reply } from './store.js'
 
 /** Decides who may call now. */
@@ -99,7 +100,7 @@ export function createLimiter<const T extends Plans>(
 ): Limiter<NameOf<T[keyof T]>, KindOf<T[keyof T]>, keyof T & string>
 export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): Limiter {
   const settings = settingsFrom(options)
-  const { rules, store, onStoreFailure, blocks, clock } = settings
+  const { rules, store, onStoreFailure, blocks, clock, shards } = settings
   const kinds = kindsOf(rules.all)
   const emit = emitTo(settings.onEvent)
   const watch = createWatch(clock, emit, () => closing !== undefined)
@@ -162,6 +163,7 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
     const sentMs = clock.now()
     const leased = fromLease(kind, partition, call, chosen)
     if (leased !== undefined) return leased
+    if (shards !== undefined) return sharded(shards, kind, partition, call, chosen)
     const caller = denials === undefined ? undefined : callerFor(partition, call, chosen)
     const repeated = denials?.find(caller, call.cost, sentMs)
     if (repeated !== undefined) return noted(repeated)
@@ -180,6 +182,50 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
     return decision
   }
 
+  /** A call on shards: what refuses it on one tries one other. */
+  async function sharded(
+    own: Shards,
+    kind: 'consume' | 'peek',
+    partition: unknown,
+    call: ConsumeOptions,
+    chosen: Chosen,
+  ): Promise<Decision> {
+    const charges = chargesOf(partition, call, chosen.policies, kinds)
+    const dearer = own.dearer(charges)
+    if (dearer.length > 0) return noted(planned(impossible(dearer), chosen.plan))
+    const caller = callerFor(partition, call, chosen)
+    const spread = own.spread(charges, call.id)
+    const first = await attempt(kind, call, spread, chosen, caller)
+    // By its id a call is remembered on one shard only.
+    if (first.outcome !== 'refused' || call.id !== undefined) return first
+    const other = own.elsewhere(charges, spread, first.violated)
+    const second = other && (await attempt(kind, call, other, chosen, caller))
+    if (second === undefined || second.source === 'none') return first
+    const sooner = second.outcome !== 'refused' || second.retryAfterSeconds < first.retryAfterSeconds
+    return sooner ? second : first
+  }
+
+  async function attempt(
+    kind: 'consume' | 'peek',
+    call: ConsumeOptions,
+    { charges, picks }: Spread,
+    { plan }: Chosen,
+    caller: string | undefined,
+  ): Promise<Decision> {
+    const sentMs = clock.now()
+    const where = caller && `${[...picks.values()].join(' ')} ${caller}`
+    const repeated = denials?.find(where, call.cost, sentMs)
+    if (repeated !== undefined) return noted(repeated)
+    const op = opFor(kind, charges, call, settings)
+    try {
+      const decision = conclude(op, await ask.store(op), plan)
+      denials?.keep(where, charges, decision, sentMs)
+      return decision
+    } catch (error) {
+      return noted(withoutStore(error, call.onStoreFailure ?? onStoreFailure))
+    }
+  }
+
   /** Whose refusals are remembered; nobody's where the call has an id, since the store may know its answer. */
   function callerFor(
     partition: unknown,
@@ -195,7 +241,8 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
     const { charges } = op
     fallback.answered(op, reply)
     tellHealed(charges, reply)
-    const decision = planned(decisionOf(charges, reply, op.kind === 'consume', scopeKeys), plan)
+    const said: Decision = decisionOf(charges, reply, op.kind === 'consume', scopeKeys)
+    const decision = planned(shards === undefined ? said : shards.whole(said, charges), plan)
     if (op.kind === 'consume') leases?.note(charges, decision)
     const charged = op.kind === 'consume' && decision.outcome === 'admitted' && !decision.replayed
     const read = leases === undefined ? reply.readings : emptyReadings(charges, reply.readings)
@@ -230,7 +277,8 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
   async function changeBlock(partition: unknown, ms: number | 'forever' | 'none'): Promise<boolean> {
     expectOpen()
     if (!blocks) throw new TypeError('This limiter was made without blocks: give createLimiter blocks: true')
-    const owners = namedValues(partition, kinds).map(([kind, value]) => ({ kind, value }))
+    const named = namedValues(partition, kinds).map(([kind, value]) => ({ kind, value }))
+    const owners = shards?.owners(named) ?? named
     try {
       const { admitted } = await ask.anyway({ kind: 'block', blocks: owners, ms })
       denials?.clear()
@@ -253,7 +301,7 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
       const charges = chargesOf(partition, call, policies, kinds)
       try {
         leases?.drop(charges)
-        await ask.anyway({ kind: 'reset', charges })
+        await ask.anyway({ kind: 'reset', charges: shards?.everywhere(charges) ?? charges })
         denials?.clear()
       } catch (error) {
         throw asStoreError(error)

@@ -6,6 +6,8 @@ export interface BucketOwner {
   readonly kind: string
   readonly value: string
   readonly scope?: string
+  /** Which part of the partition, where it is cut into shards. */
+  readonly shard?: number
 }
 
 /** One policy to be asked about, for one owner. */

@@ -32,6 +32,6 @@ export function createAdmissions(most: number): Admissions {
   }
 }
 
-function keyOf({ owner: { kind, value, scope = '' }, id }: Once): string {
-  return `${kind} ${value.length}:${value} ${scope.length}:${scope} ${id}`
+function keyOf({ owner: { kind, value, scope = '', shard = -1 }, id }: Once): string {
+  return `${kind} ${shard} ${value.length}:${value} ${scope.length}:${scope} ${id}`
 }

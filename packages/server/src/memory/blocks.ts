@@ -50,6 +50,6 @@ export function createBlocks(most: number): Blocks {
   }
 }
 
-function keyOf({ kind, value }: BucketOwner): string {
-  return `${kind} ${value}`
+function keyOf({ kind, value, shard = -1 }: BucketOwner): string {
+  return `${kind} ${shard} ${value}`
 }

@@ -14,9 +14,10 @@ export interface Books {
   holderAt(place: number): Holder
 }
 
-/** The buckets of one policy. */
+/** The buckets of one policy, or of one shard of it. */
 interface Book {
   readonly policy: Policy
+  readonly shard?: number
   /** By their owner, as one text. */
   readonly places: Map<string, number>
 }
@@ -33,11 +34,12 @@ export function createBooks(): Books {
   let lastText = ''
   let lastPlace: number | undefined
 
-  function bookOf(policy: Policy): Book {
+  function bookOf(policy: Policy, shard: number | undefined): Book {
     const known = byPolicy.get(policy)
-    if (known !== undefined) return known
-    const name = `${policy.name} ${policy.algorithm} ${policy.by} ${policy.perScope}`
-    const book = byName.get(name) ?? { policy, places: new Map() }
+    // A shard has a policy object of its own, so that one is found as quickly as the other.
+    if (known !== undefined && known.shard === shard) return known
+    const name = `${policy.name} ${policy.algorithm} ${policy.by} ${policy.perScope} ${shard}`
+    const book = byName.get(name) ?? { policy, ...(shard !== undefined && { shard }), places: new Map() }
     byName.set(name, book)
     byPolicy.set(policy, book)
     return book
@@ -46,7 +48,7 @@ export function createBooks(): Books {
   return {
     size: () => row.length,
     find({ policy, owner }) {
-      const book = bookOf(policy)
+      const book = bookOf(policy, owner.shard)
       const text = textOf(owner)
       if (book === lastBook && text === lastText) return lastPlace
       lastBook = book
@@ -55,7 +57,7 @@ export function createBooks(): Books {
       return lastPlace
     },
     add({ policy, owner }) {
-      const book = bookOf(policy)
+      const book = bookOf(policy, owner.shard)
       const text = textOf(owner)
       lastBook = undefined
       book.places.set(text, row.length)
@@ -74,8 +76,9 @@ export function createBooks(): Books {
     },
     policyAt: (place) => (row[place] as Book).policy,
     holderAt(place) {
-      const { policy } = row[place] as Book
-      return { policy, owner: ownerIn(owners[place] as string, policy) }
+      const { policy, shard } = row[place] as Book
+      const owner = ownerIn(owners[place] as string, policy)
+      return { policy, owner: shard === undefined ? owner : { ...owner, shard } }
     },
   }
 }

@@ -18,8 +18,10 @@ export interface KeyOptions {
  * the parts hold, no two partitions share a key and the tag in braces is theirs alone, so that all records of one
  * partition live on one node.
  */
-export function keyOf({ kind, value, scope }: BucketOwner, options: KeyOptions): string {
-  const partition = options.hashPartitions ? digest(value) : part(value)
+export function keyOf({ kind, value, scope, shard }: BucketOwner, options: KeyOptions): string {
+  const whole = options.hashPartitions ? digest(value) : part(value)
+  // Within an encoded part there is no `#`, and no digest is as short: no partition is taken for a shard of another.
+  const partition = shard === undefined ? whole : `${whole}#${shard}`
   const tag = `${options.prefix}${ENCODING}:{${kind}:${partition}}`
   return scope === undefined ? tag : `${tag}:${part(scope)}`
 }

@@ -88,8 +88,8 @@ export function aheadKey(policy: Policy, owner: BucketOwner, options: KeyOptions
 }
 
 /** Where the block of a partition is kept. */
-export function blockKey({ kind, value }: BucketOwner, options: KeyOptions): string {
-  return `${keyOf({ kind, value }, options)}|!`
+export function blockKey({ scope: _, ...owner }: BucketOwner, options: KeyOptions): string {
+  return `${keyOf(owner, options)}|!`
 }
 
 /** Where the client processes are remembered that share what is counted for an owner. */
