@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events'
 import { Readable } from 'node:stream'
 import { createFetch, exponentialBackoff } from '@ratepact/client'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
@@ -169,6 +170,40 @@ describe('a body that can be read once', () => {
       expect(server.seen.map((seen) => seen.body.toString())).toEqual(['once'])
     })
   }
+})
+
+describe('a body that was sent with a call that failed', () => {
+  it('is sent again byte for byte after a 500 and after a lost connection', async () => {
+    const server = await serve((_seen, response, number) => {
+      if (number === 2) response.destroy()
+      else response.writeHead(number === 1 ? 500 : 200).end()
+    })
+    const api = createFetch({ backoff, retry: { statuses: [500], networkErrors: true } })
+    const body = JSON.stringify({ name: 'Ada', text: 'grüße'.repeat(1000) })
+    expect((await api(server.url, { method: 'PUT', body })).status).toBe(200)
+    expect(server.seen.map((seen) => seen.body.toString())).toEqual([body, body, body])
+  })
+
+  it('is not sent again empty when it was a stream, of web, Node or the oldest kind: the answer or the error comes back', async () => {
+    const oldStream = new EventEmitter() as EventEmitter & { pipe(): void }
+    oldStream.pipe = () => {}
+    for (const [stream, lost] of [
+      [new Blob(['once']).stream(), false],
+      [Readable.from([Buffer.from('once')]), true],
+      [oldStream, true],
+    ] as const) {
+      const { clock, sent, fetch } = fakeServer(() => {
+        if (lost) throw new TypeError('fetch failed')
+        return respond(503, { 'retry-after': '1' })
+      })
+      const api = createFetch({ fetch, clock, retry: { statuses: [503], networkErrors: true } })
+      const init = { method: 'PUT', body: stream, duplex: 'half' } as unknown as RequestInit
+      const end = await api('http://api.test/', init).catch((error: unknown) => error)
+      if (lost) expect(end).toMatchObject({ message: 'fetch failed' })
+      else expect(end).toMatchObject({ status: 503 })
+      expect(sent).toHaveLength(1)
+    }
+  })
 })
 
 describe('a body made by a function', () => {

@@ -100,6 +100,27 @@ describe('Retry-After on a 429', () => {
   })
 })
 
+describe('calls that were refused together', () => {
+  it('pass the pace again one by one, as the server gives, and not all at once', async () => {
+    const limit = { 'ratelimit-policy': '"b";q=5;w=5;ratepact-refill="bucket"' }
+    const { clock, sent, fetch } = fakeServer((number, { atMs }) => {
+      // Somebody else has taken everything when five calls come at once.
+      if (number > 1 && atMs < 100)
+        return respond(429, { ...limit, ratelimit: '"b";r=0;t=2', 'retry-after': '2' })
+      return respond(200, { ...limit, ratelimit: number === 1 ? '"b";r=4;t=1' : '"b";r=0;t=1' })
+    }, 10)
+    const api = createFetch({ fetch, clock })
+    await clock.runUntil(api(url))
+    const calls = Array.from({ length: 5 }, () => api(url))
+    const responses = await clock.runUntil(Promise.all(calls))
+    expect(responses.map(({ status }) => status)).toEqual(Array(5).fill(200))
+    const again = sent.filter(({ atMs }) => atMs > 100)
+    expect(again.length).toBeGreaterThanOrEqual(4)
+    // A unit comes back each second.
+    for (const [index, { atMs }] of again.entries()) expect(atMs).toBeGreaterThanOrEqual(1000 * (index + 1))
+  })
+})
+
 describe('refusals that say nothing', () => {
   const policies = [{ policy: 'a', quota: 1000, unit: 'requests', windowSeconds: 1 }]
 
