@@ -63,6 +63,7 @@ function redisBench(name: string, connect: (redis: TestRedis) => RedisClient): B
       let nowUs = START_US
       const scripts = {
         consume: onHandClock('consume'),
+        buckets: onHandClock('buckets'),
         reset: onHandClock('reset'),
         adjust: onHandClock('adjust'),
         lease: onHandClock('lease'),
