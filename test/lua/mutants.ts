@@ -51,9 +51,9 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     'a refusal takes nothing',
-    'buckets of one partition are charged each for itself',
-    'taken = asks[i], fits and asks[i + 1] or 0',
-    'taken = asks[i], asks[i + 1]',
+    'the last of several buckets decides alone',
+    'fits = fits and level + need',
+    'fits = level + need',
   ),
   mutant(
     'a refusal takes nothing',
