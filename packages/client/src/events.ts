@@ -113,6 +113,7 @@ function isDebugging(): boolean {
 
 /** In order, also what happens before the printer is there. */
 function printer(printing: Promise<typeof import('./diagnostics.js')>): Listener {
+  printing.catch(() => {})
   return (event) => printing.then(({ explain }) => console.error(`ratepact: ${explain(event)}`))
 }
 

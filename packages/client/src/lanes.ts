@@ -72,7 +72,7 @@ export class Lanes {
   /** The lanes in which somebody waits, by the first of each. */
   inOrder(): Lane[] {
     const order = [...this.#byRoute.values()].sort(byFirst)
-    if (this.#shared.order.size > 0) replace(order, this.#shared)
+    if (this.#shared.order.size > 0) putBack(order, this.#shared)
     return order
   }
 
@@ -177,7 +177,7 @@ function byFirst({ order: { first: a } }: Lane, { order: { first: b } }: Lane): 
 }
 
 /** Puts a lane where its first belongs now. */
-export function replace(lanes: Lane[], lane: Lane): void {
+export function putBack(lanes: Lane[], lane: Lane): void {
   const index = lanes.findIndex((other) => byFirst(lane, other) < 0)
   lanes.splice(index < 0 ? lanes.length : index, 0, lane)
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '@ratepact/contract'
 import { Alarm } from './alarm.js'
 import type { Lane } from './lane.js'
-import { Lanes, replace } from './lanes.js'
+import { Lanes, putBack } from './lanes.js'
 import type { Pace } from './pace/pace.js'
 import type { Sent, Turn, Waiter } from './turn.js'
 
@@ -134,7 +134,7 @@ export class Queue {
       const atMs = this.#serve(lane, held)
       const { first } = lane.order
       if (first === undefined) continue
-      if (atMs === undefined) replace(order, lane)
+      if (atMs === undefined) putBack(order, lane)
       else {
         held.push(first)
         wakeMs = Math.min(wakeMs, atMs)
