@@ -8,6 +8,7 @@ import { createEffects } from './effects.js'
 import { emitTo } from './events.js'
 import { createAsk, DEFAULT_TIMEOUT_MS } from './failure/ask.js'
 import { createBreaker } from './failure/breaker.js'
+import { checkStore } from './failure/check.js'
 import { createFallback } from './failure/fallback.js'
 import type { OnStoreFailure } from './failure/mode.js'
 import { asStoreError, StoreError } from './failure/store-error.js'
@@ -25,7 +26,7 @@ import type { KindOf, NameOf, Policy } from './policy.js'
 import { type Receipt, receiptOf } from './receipt.js'
 import { createScopeKeys } from './scope.js'
 import type { Shards, Spread } from './shard/shards.js'
-import type { Charge, Reply } from './store.js'
+import type { Charge, Finding, Reply } from './store.js'
 
 /** Decides who may call now. */
 export interface Limiter<
@@ -78,6 +79,11 @@ export interface Limiter<
   release(decision: Decision<Name>): Promise<boolean>
   /** Makes the lease of the places that a call took last anew. @returns false when it has ended, else as `refund` */
   renew(decision: Decision<Name>): Promise<boolean>
+  /**
+   * Looks for what is set up so that the limiter cannot work, or not as it promises, and says what to do about each.
+   * Bounded by 5 s; never rejects but for a closed limiter. A store without a check has nothing to find.
+   */
+  check(): Promise<readonly Finding[]>
   /** Ends the limiter and closes its store: consume, peek, reset and block are refused with a TypeError after it. */
   close(): Promise<void>
 }
@@ -316,6 +322,10 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
     settle: effects.settle,
     release: effects.release,
     renew: effects.renew,
+    async check() {
+      expectOpen()
+      return checkStore(store, clock)
+    },
     close() {
       closing ??= leases === undefined ? store.close() : leases.close().then(() => store.close())
       return closing

@@ -127,6 +127,8 @@ export interface Reply {
 
 /** Something that a store finds wrong with how it is set up. */
 export interface Finding {
+  /** What it is, in one word for programs: `eviction`, `version`, `permissions`, … */
+  readonly code: string
   readonly severity: 'error' | 'warning'
   readonly problem: string
   readonly remedy: string
@@ -153,6 +155,7 @@ export interface Store {
   withdraw?(op: Op): Error | undefined
   /** Told by the limiter where to report what nobody waits for. */
   observe?(report: (event: StoreEvent) => void): void
+  /** Looks for what is set up so that it cannot work, or not as it should. */
   check?(): Promise<readonly Finding[]>
   close(): Promise<void>
 }

@@ -1,6 +1,7 @@
 import { expected, expectInteger, expectObject, expectOneOf, expectOnly } from '../expect.js'
 import type { Store, StoreEvent } from '../store.js'
 import { createBatch } from './batch.js'
+import { checkRedis } from './check.js'
 import { knownClient, type RedisClient } from './client.js'
 import { openRoutes } from './open.js'
 import type { ScriptName } from './pack.js'
@@ -60,6 +61,7 @@ export function createRedisStore(client: RedisClient, options: RedisStoreOptions
   expectOneOf('hashPartitions', hashPartitions, [true, false])
 
   const listeners = new Set<(event: StoreEvent) => void>()
+  const keys = { prefix, hashPartitions }
   const script = (name: ScriptName) => createScript(scripts[name], scripts.extra)
   const batch = createBatch(
     () => routes,
@@ -72,7 +74,7 @@ export function createRedisStore(client: RedisClient, options: RedisStoreOptions
       block: script('block'),
       advance: script('advance'),
     },
-    { prefix, hashPartitions },
+    keys,
   )
   const routes: Routes = openRoutes(known, kind, {
     ready: () => batch.ready(),
@@ -94,6 +96,10 @@ export function createRedisStore(client: RedisClient, options: RedisStoreOptions
     withdraw: batch.withdraw,
     observe: (listener) => {
       listeners.add(listener)
+    },
+    check() {
+      const sources = Object.values(scripts).filter((source) => typeof source === 'string')
+      return checkRedis({ known, connection: kind, routes, keys, sources })
     },
     async close() {
       batch.close()
