@@ -169,7 +169,7 @@ describe('a signal that is aborted', () => {
     const call = api(server.url, { signal })
     await until(() => waiting)
     await new Promise((resolve) => setImmediate(resolve))
-    api.close()
+    void api.close()
     const response = await call
     expect(response.status).toBe(429)
     const reading = expect(response.text()).rejects.toBe(reason)

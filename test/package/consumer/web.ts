@@ -39,7 +39,7 @@ export async function onTheClient(clock: Clock = systemClock): Promise<Response 
   } catch (error) {
     if (!(error instanceof RateLimitError)) throw error
     same<typeof error.reason, 'max-wait' | 'queue-full' | 'deadline' | 'closed'>(true)
-    api.close()
+    void api.close()
     return undefined
   }
 }
