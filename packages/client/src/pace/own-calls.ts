@@ -124,7 +124,7 @@ export class OwnCalls {
   }
 
   /** Units credited for returns that may have happened after `sinceMs`: of calls sent less than `ageMs` before it. */
-  credited(sinceMs: number, ageMs = never): number {
+  credited(sinceMs: number, ageMs: number = never): number {
     let units = 0
     for (let index = this.#head - 1; index >= 0; index -= 1) {
       const call = this.#due[index]
