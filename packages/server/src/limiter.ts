@@ -143,7 +143,8 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
 
   function withoutStore(error: unknown, mode: OnStoreFailure, op?: Check, plan?: string): Decision {
     const { decision, receipt } = fallback.decide(error, mode, op)
-    return noted(op === undefined ? decision : planned(decision, plan), receipt)
+    if (op === undefined) return noted(decision, receipt)
+    return noted(planned(shards?.whole(decision, op.charges) ?? decision, plan), receipt)
   }
 
   async function decide(
@@ -223,13 +224,15 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
     const repeated = denials?.find(where, call.cost, sentMs)
     if (repeated !== undefined) return noted(repeated)
     const op = opFor(kind, charges, call, settings)
+    let reply: Reply
     try {
-      const decision = conclude(op, await ask.store(op), plan)
-      denials?.keep(where, charges, decision, sentMs)
-      return decision
+      reply = await ask.store(op)
     } catch (error) {
-      return noted(withoutStore(error, call.onStoreFailure ?? onStoreFailure))
+      return withoutStore(error, call.onStoreFailure ?? onStoreFailure, op, plan)
     }
+    const decision = conclude(op, reply, plan)
+    denials?.keep(where, charges, decision, sentMs)
+    return decision
   }
 
   /** Whose refusals are remembered; nobody's where the call has an id, since the store may know its answer. */

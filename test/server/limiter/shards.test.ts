@@ -140,6 +140,23 @@ describe.each(Object.entries(stores))('shards in %s', (_, open) => {
     await limiter.close()
   })
 
+  it('are counted apart in this process too while the store is gone', async () => {
+    const store = open()
+    const limiter = createLimiter({
+      policies: [policies['fixed window'] as Policy],
+      store: { ...store, run: () => Promise.reject(new Error('gone')) },
+      shards: { client: 4 },
+      random: turns([0, 1, 2, 3], 4),
+      onStoreFailure: { local: { instances: 1 } },
+    })
+    const first = await limiter.consume('hot')
+    expect(first).toMatchObject({ source: 'local', limits: [{ quota: 43 }] })
+    const said = await outcomes(100, () => limiter.consume('hot'))
+    expect(said.filter((outcome) => outcome === 'admitted')).toHaveLength(42)
+    await limiter.close()
+    await store.close()
+  })
+
   it('cut only partitions of their kind, and all policies of a call are decided together', async () => {
     const limiter = createLimiter({
       policies: [

@@ -118,7 +118,9 @@ export function createLocal(clock: Pick<Clock, 'now'>, ask: (op: Op) => Reply | 
 
 /** Everybody that a call is counted for. A block of any of them was a block of all of them together. */
 function callersOf(charges: readonly Charge[]): string {
-  return charges.map(({ owner }) => `${owner.kind} ${owner.value.length}:${owner.value}`).join(' ')
+  return charges
+    .map(({ owner }) => `${owner.kind} ${owner.shard ?? ''} ${owner.value.length}:${owner.value}`)
+    .join(' ')
 }
 
 function noteBlock(blocks: BoundedMap<number>, callers: string, { nowUs, blockedUs }: Reply): void {
