@@ -20,6 +20,11 @@ export function checkWhole(name: string, value: unknown, least: number, most: nu
   throw misfit(name, `a whole number from ${least} to ${most}`, value)
 }
 
+export function checkBoolean(name: string, value: unknown): boolean {
+  if (typeof value === 'boolean') return value
+  throw misfit(name, 'true or false', value)
+}
+
 export function checkText(name: string, value: unknown): string {
   if (typeof value === 'string') return value
   throw misfit(name, 'a string', value)

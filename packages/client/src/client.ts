@@ -9,11 +9,14 @@ import { type Given, readGiven } from './given.js'
 import { GlobalFetch, type Send } from './global-fetch.js'
 import { withIdempotencyKey } from './idempotency.js'
 import type { Settings } from './options.js'
+import { mayCarry, randomHex, withField } from './own-field.js'
 import type { KnownLimit } from './pace/pace.js'
 import type { CloseOptions, QueueOverview, RatepactInit } from './paced-fetch.js'
 import { Partitions } from './partitions.js'
 import { StopSignals } from './stop-signal.js'
 import { type FetchInput, isRequest, readTarget, type Target } from './target.js'
+
+const instanceField = 'Ratepact-Instance'
 
 /** What a client holds: its partitions, and the order in which calls arrive. */
 export class Client {
@@ -27,11 +30,13 @@ export class Client {
   readonly #ended: (() => void)[] = []
   #arrivals = 0
   #running = 0
+  readonly #instance: string | undefined
   #closed = false
 
   constructor(settings: Settings) {
     this.#settings = settings
     this.#partitions = new Partitions(settings)
+    if (settings.tellInstance) this.#instance = randomHex(8)
     const own = settings.fetch as Send | undefined
     const global = new GlobalFetch()
     if (own === undefined) this.#global = global
@@ -66,7 +71,10 @@ export class Client {
     let target = readTarget(input, init)
     const signal = signalOf(given)
     if (target === undefined || !isSignal(signal)) return this.#around.send(input, init)
-    const headers = withIdempotencyKey(init.headers, target, settings)
+    let headers = withIdempotencyKey(init.headers, target, settings)
+    if (this.#instance !== undefined && mayCarry(target) && !target.headers.has(instanceField)) {
+      headers = withField(headers, instanceField, this.#instance)
+    }
     if (headers !== undefined) init.headers = headers
     target = target.with(headers)
     const key = this.#key(target)

@@ -1,5 +1,6 @@
 import { expected } from './check.js'
 import type { Settings } from './options.js'
+import { mayCarry, randomHex, withField } from './own-field.js'
 import type { Target } from './target.js'
 
 const field = 'Idempotency-Key'
@@ -15,18 +16,12 @@ export function withIdempotencyKey(
   { idempotencyKey, methods }: Settings,
 ): RequestInit['headers'] {
   if (idempotencyKey === false || methods.has(target.method) || target.headers.has(field)) return headers
-  const key = idempotencyKey === true ? ownKey(target) : idempotencyKey(target)
+  const own = idempotencyKey === true
+  if (own && !mayCarry(target)) return headers
+  const key = own ? randomHex(16) : idempotencyKey(target)
   if (key === undefined) return headers
   if (typeof key !== 'string') {
     throw new TypeError(expected('the result of retry.idempotencyKey', 'a string or undefined', key))
   }
-  if (Array.isArray(headers) || headers instanceof Headers) return [...headers, [field, key]]
-  return { ...headers, [field]: key }
-}
-
-function ownKey({ location }: Target): string | undefined {
-  const page = globalThis.location?.origin
-  if (page !== undefined && page !== location.origin) return undefined
-  const bytes = crypto.getRandomValues(new Uint8Array(16))
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
+  return withField(headers, field, key)
 }

@@ -1,7 +1,16 @@
 import { type Clock, type QuotaPolicy, systemClock } from '@ratepact/contract'
 import { type Backoff, exponentialBackoff } from './backoff.js'
 import { type CallSettings, readMaxWaitMs } from './call-options.js'
-import { checkFunction, checkList, checkMembers, checkNumber, checkWhole, expected, given } from './check.js'
+import {
+  checkBoolean,
+  checkFunction,
+  checkList,
+  checkMembers,
+  checkNumber,
+  checkWhole,
+  expected,
+  given,
+} from './check.js'
 import { type DialectOptions, readDialect } from './dialect.js'
 import { type ClientEvent, Events } from './events.js'
 import { defaultPartition } from './partition.js'
@@ -40,6 +49,13 @@ export interface ClientOptions {
   readonly dialect?: DialectOptions | undefined
   /** The longest that one call waits in all, for its turn and between attempts, in seconds. @default 60 */
   readonly maxWaitSeconds?: number | undefined
+  /**
+   * Tells servers that count them that this is one client: `Ratepact-Instance`, a random number for each client that is
+   * made. Among many clients with one credential it lets each take its share at once. In a page it goes to the page's own
+   * origin alone, since any other would have to allow it.
+   * @default false
+   */
+  readonly tellInstance?: boolean | undefined
   /** How many calls may wait in one partition. @default 1000 */
   readonly maxQueue?: number | undefined
   /** How often one call is sent at most. @default 3 */
@@ -67,6 +83,7 @@ export interface Settings extends RetrySettings {
   readonly policies: readonly QuotaPolicy[]
   readonly dialect: DialectOptions
   readonly perCall: CallSettings
+  readonly tellInstance: boolean
   readonly maxQueue: number
   readonly maxAttempts: number
   readonly totalTimeoutMs: number
@@ -86,7 +103,17 @@ const defaults = {
 } as const
 
 const optionNames = [
-  ...['fetch', 'partition', 'route', 'policies', 'dialect', 'maxWaitSeconds', 'maxQueue', 'maxAttempts'],
+  ...[
+    'fetch',
+    'partition',
+    'route',
+    'policies',
+    'dialect',
+    'maxWaitSeconds',
+    'maxQueue',
+    'maxAttempts',
+    'tellInstance',
+  ],
   ...['totalTimeoutSeconds', 'attemptTimeoutSeconds', 'retry', 'backoff', 'clock', 'random', 'onEvent'],
 ]
 
@@ -111,6 +138,7 @@ export function readOptions(options: ClientOptions): Settings {
       key: '',
       maxWaitMs: readMaxWaitMs('maxWaitSeconds', options.maxWaitSeconds, defaults.maxWaitSeconds * 1000),
     },
+    tellInstance: checkBoolean('tellInstance', given(options.tellInstance, false)),
     maxQueue: checkWhole('maxQueue', given(options.maxQueue, defaults.maxQueue), 0, 10_000_000),
     maxAttempts: checkWhole('maxAttempts', given(options.maxAttempts, defaults.maxAttempts), 1, 1000),
     totalTimeoutMs: readTimeoutMs('totalTimeoutSeconds', options.totalTimeoutSeconds),

@@ -1,4 +1,13 @@
-import { checkFunction, checkList, checkMembers, checkNumber, checkWhole, expected, given } from './check.js'
+import {
+  checkBoolean,
+  checkFunction,
+  checkList,
+  checkMembers,
+  checkNumber,
+  checkWhole,
+  expected,
+  given,
+} from './check.js'
 import type { OutgoingRequest } from './target.js'
 
 /** What a caller's own look at an answer comes to; undefined = no opinion. */
@@ -66,8 +75,7 @@ export function readRetry(retry: RetryOptions = {}): RetrySettings {
     checkWhole(name, status, 400, 599),
   )
   const methods = checkList('retry.methods', given(retry.methods, defaults.methods), readMethod)
-  if (typeof networkErrors !== 'boolean')
-    throw new TypeError(expected('retry.networkErrors', 'true or false', networkErrors))
+  checkBoolean('retry.networkErrors', networkErrors)
   if (typeof idempotencyKey !== 'boolean') checkFunction('retry.idempotencyKey', idempotencyKey)
   if (classify !== undefined) checkFunction('retry.classify', classify)
   checkNumber('retry.budget', budget, 0, 1000)

@@ -63,7 +63,6 @@ function redisBench(name: string, connect: (redis: TestRedis) => RedisClient): B
       let nowUs = START_US
       const scripts = {
         consume: onHandClock('consume'),
-        buckets: onHandClock('buckets'),
         reset: onHandClock('reset'),
         adjust: onHandClock('adjust'),
         lease: onHandClock('lease'),

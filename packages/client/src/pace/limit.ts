@@ -63,15 +63,15 @@ export abstract class Limit<Booked = unknown> {
     this.gate.sent(flight)
   }
 
-  /** The answer of a booked call, with what it says of this limit if it says anything. */
-  answered(flight: Flight, nowMs: number, reading: Reading): void {
+  /** The answer of a booked call, with what it says of this limit if it says anything; none at all if it was lost. */
+  answered(flight: Flight, nowMs: number, reading?: Reading): void {
     const booked = this.flying.get(flight)
     if (booked !== undefined && this.flying.delete(flight)) this.settle(flight, booked, nowMs, reading)
   }
 
   lost(flight: Flight, nowMs: number): void {
     this.gate.lost(flight)
-    this.answered(flight, nowMs, { limit: undefined, refused: false, refusedHere: false })
+    this.answered(flight, nowMs)
   }
 
   /** Over how long those who are refused together shall spread their return, after a wait of that length. */
@@ -103,5 +103,5 @@ export abstract class Limit<Booked = unknown> {
 
   protected abstract available(): number
   protected abstract book(flight: Flight, late: boolean): Booked
-  protected abstract settle(flight: Flight, booked: Booked, nowMs: number, reading: Reading): void
+  protected abstract settle(flight: Flight, booked: Booked, nowMs: number, reading?: Reading): void
 }

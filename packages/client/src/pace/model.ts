@@ -54,7 +54,7 @@ export class Model {
   readonly #own = new OwnCalls()
   readonly #guess = new Guess()
   readonly #level: Level
-  #newest: { atMs: number; available: number } | undefined
+  #newest: Evidence['previous']
   #touched = false
 
   constructor(roundTrip: RoundTrip, nowMs: number) {
@@ -197,8 +197,11 @@ export class Model {
     if (seen.began) this.#startAfresh(seen)
     seen.foreign = this.#correct(call, nowMs, available)
     if (refused && available === 0) this.#level.units = Math.min(this.units, this.#isBucket ? 0.5 : 0)
-    if (newest === undefined || atMs > newest.atMs) this.#newest = { atMs, available }
-    else if (atMs === newest.atMs) newest.available = Math.min(available, newest.available)
+    // Of answers whose calls may have arrived in another order, the least was the last.
+    const later = newest === undefined || atMs > newest.atMs + 2 * seen.jitterMs
+    if (later) this.#newest = { atMs, available }
+    else
+      this.#newest = { atMs: Math.max(atMs, newest.atMs), available: Math.min(available, newest.available) }
     this.#noteEnd(limit, seen, contested || (limit.instances ?? 1) > 1)
     return seen
   }

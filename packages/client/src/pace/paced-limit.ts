@@ -82,19 +82,12 @@ export class PacedLimit extends Limit<OwnCall> {
     return this.#model.spend(sentAtMs, cost, lastSendMs)
   }
 
-  override lost(flight: Flight, nowMs: number): void {
-    this.gate.lost(flight)
-    const call = this.flying.get(flight)
-    if (call === undefined || !this.flying.delete(flight)) return
-    this.#model.settle(call, nowMs)
-    this.#model.tidy(nowMs)
-  }
-
-  protected settle({ cost }: Flight, call: OwnCall, nowMs: number, reading: Reading): void {
-    const { limit, refused, refusedHere } = reading
+  protected settle({ cost }: Flight, call: OwnCall, nowMs: number, reading?: Reading): void {
+    const limit = reading?.limit
+    const refusedHere = reading?.refusedHere === true
     const first = !this.#model.heard
     this.#model.advance(nowMs, this.flying.size === 0)
-    this.#model.settle(call, nowMs, refused ? 0 : (limit?.cost ?? cost))
+    this.#model.settle(call, nowMs, reading && (reading.refused ? 0 : (limit?.cost ?? cost)))
     if (limit !== undefined) {
       const seen = this.#model.learn(call, nowMs, limit, refusedHere, this.#sharing.contested)
       if (first && !this.#usedUnheard) this.#burst.begin(limit.available >= this.quota.units - 1)

@@ -54,8 +54,10 @@ export class Sharing {
     if (quota.ratePerMs === 0) return
     this.#age(seen)
     if (this.supposed && !seen.refused) this.#suppose(seen)
-    if (instances !== undefined) this.#count(instances, seen.nowMs)
-    else if (this.contested) this.#doubt(seen)
+    if (instances !== undefined) {
+      if (instances <= 1) this.contested = false
+      else if (!this.contested) this.#enter(instances, seen.nowMs)
+    } else if (this.contested) this.#doubt(seen)
     else this.#notice(seen)
   }
 
@@ -126,11 +128,6 @@ export class Sharing {
     const memoryMs = 5 * Math.max(quota.windowMs, 10 / quota.ratePerMs)
     this.#foreign = this.#foreign * Math.exp((this.#foreignAtMs - nowMs) / memoryMs) + foreign
     this.#foreignAtMs = nowMs
-  }
-
-  #count(instances: number, nowMs: number): void {
-    if (instances <= 1) this.contested = false
-    else if (!this.contested) this.#enter(instances, nowMs)
   }
 
   #notice({ quota, mode, nowMs, refused, unexplained, own, jitterMs }: Sighting): void {

@@ -40,7 +40,8 @@ export class SignalLimit extends Limit<true> {
     return true
   }
 
-  protected settle({ sentAtMs }: Flight, _booked: true, nowMs: number, { limit }: Reading): void {
+  protected settle({ sentAtMs }: Flight, _booked: true, nowMs: number, reading?: Reading): void {
+    const limit = reading?.limit
     if (limit === undefined || sentAtMs < this.#newestAtMs) return
     this.#newestAtMs = sentAtMs
     this.#left = limit.available

@@ -28,9 +28,10 @@ export class SlotsLimit extends Limit<number> {
     return this.flying.size
   }
 
-  protected settle({ sentAtMs }: Flight, beside: number, _nowMs: number, { limit, refused }: Reading): void {
+  protected settle({ sentAtMs }: Flight, beside: number, _nowMs: number, reading?: Reading): void {
+    const limit = reading?.limit
     if (limit === undefined || sentAtMs < this.#newestAtMs) return
     this.#newestAtMs = sentAtMs
-    this.#allowed = limit.available + beside + (refused ? 0 : 1)
+    this.#allowed = limit.available + beside + (reading?.refused ? 0 : 1)
   }
 }

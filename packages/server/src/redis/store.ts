@@ -26,7 +26,6 @@ export interface RedisStoreOptions {
 /** The scripts, and arguments that go with every call of them. */
 export interface Scripts {
   readonly consume: string
-  readonly buckets: string
   readonly reset: string
   readonly adjust: string
   readonly lease: string
@@ -67,7 +66,6 @@ export function createRedisStore(client: RedisClient, options: RedisStoreOptions
     () => routes,
     {
       consume: script('consume'),
-      buckets: script('buckets'),
       reset: script('reset'),
       adjust: script('adjust'),
       lease: script('lease'),

@@ -11,6 +11,8 @@ export interface Scenario {
   readonly server: (random: () => number) => Server | readonly Server[]
   /** How many clients there are. Default 1. */
   readonly clients?: number
+  /** When each client starts. Default within 10 ms. */
+  readonly startsMs?: readonly number[]
   /** Calls of each client; Infinity with `lastingMs`. */
   readonly calls: number
   /** Ends the run at this instant, whatever is left to do. Default never. */
@@ -101,7 +103,7 @@ class Run {
       const client = new Client(this, id, random)
       this.clients.push(client)
       if (many === 1) client.start()
-      else this.world.at(10 * this.#random(), () => client.start())
+      else this.world.at(scenario.startsMs?.[id] ?? 10 * this.#random(), () => client.start())
     }
   }
 
