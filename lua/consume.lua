@@ -251,13 +251,10 @@ local function check(shape, key, lease, instance)
   if shape.remembered > 0 then
     key = key + 1
     id = KEYS[key]
-    local repeats, left = nil, 0
-    if wanted then
-      repeats, left = repeats_of(id, shape.remembered)
-    end
+    local repeats, left = repeats_of(id, shape.remembered)
     repeated = repeats and repeats < REPEATS
     tell(repeated and 1 or 0)
-    if repeated then
+    if repeated and wanted then
       remember(id, left, repeats + 1)
     end
   end

@@ -2,7 +2,7 @@ import { type Cost, costOf, expectCost } from './cost.js'
 import { expected, expectObject } from './expect.js'
 import { expectOnStoreFailure, type OnStoreFailure } from './failure/mode.js'
 import { hash48 } from './hash.js'
-import { valuesOf } from './partition.js'
+import { homeOf, valuesOf } from './partition.js'
 import type { Policy } from './policy.js'
 import type { BucketOwner, Charge, Op } from './store.js'
 
@@ -33,19 +33,21 @@ export interface ResetOptions<Plan extends string = string> {
   readonly plan?: Plan
 }
 
-/** What a call charges, policy by policy. @throws PartitionError when it does not say for whom */
+/** What a call charges, policy by policy. @throws PartitionError when it does not say for whom, or at whose home */
 export function chargesOf(
   partition: unknown,
   { scope = '', cost }: ConsumeOptions,
   policies: readonly Policy[],
   kinds: readonly string[],
+  slotBy: string | undefined,
 ): readonly Charge[] {
   const values = valuesOf(partition, policies, kinds)
+  const home = slotBy === undefined ? undefined : homeOf(values, slotBy)
   return policies.map((policy) => {
     const kind = policy.by
     const value = values[kind] as string
-    const owner = policy.perScope ? { kind, value, scope } : { kind, value }
-    return { policy, owner, cost: costOf(cost, policy) }
+    const own = policy.perScope ? { kind, value, scope } : { kind, value }
+    return { policy, owner: home === undefined ? own : { ...own, home }, cost: costOf(cost, policy) }
   })
 }
 
@@ -72,13 +74,14 @@ function withoutCrowd(
   { blocks, idMs }: { readonly blocks: boolean; readonly idMs: number },
 ): Check {
   const blocked = blocks ? ownersIn(charges) : []
-  if (kind === 'peek') return { kind, charges, blocks: blocked }
+  const [first] = charges
+  const once =
+    id === undefined || first === undefined ? undefined : { owner: { ...first.owner, scope }, id, ms: idMs }
+  if (kind === 'peek') return { kind, charges, blocks: blocked, ...(once && { once }) }
   const places = charges.some(({ policy }) => policy.algorithm === 'concurrency')
   const lease = places ? crypto.randomUUID() : ''
-  const [first] = charges
-  if (id === undefined || first === undefined) return { kind, charges, lease, blocks: blocked }
-  const owner = { ...first.owner, scope }
-  return { kind, charges, lease, blocks: blocked, once: { owner, id, ms: idMs } }
+  if (once === undefined) return { kind, charges, lease, blocks: blocked }
+  return { kind, charges, lease, blocks: blocked, once }
 }
 
 /** Each kind of partition of a call, once and without its scope. */

@@ -7,7 +7,7 @@ import type { Charge, Reply } from './store.js'
 /** Turns what the store read into what the caller sees. */
 export function decisionOf<Name extends string>(
   charges: readonly Charge[],
-  { admitted, readings, nowUs, blockedUs, replayed, instances }: Reply,
+  { admitted, readings, nowUs, instants, blockedUs, replayed, instances }: Reply,
   consumed: boolean,
   scopeKeys: (scope: string) => Uint8Array,
 ): Decision<Name> {
@@ -16,7 +16,8 @@ export function decisionOf<Name extends string>(
     return { outcome: 'blocked', allowed: false, ...wait, source: 'store' }
   }
   const taken = admitted && consumed && !replayed
-  const held = admitted && !replayed ? heldBy(charges, readings, nowUs) : undefined
+  const clock = (i: number) => instants?.[i] ?? nowUs
+  const held = admitted && !replayed ? heldBy(charges, readings, clock) : undefined
   const limits: Limit<Name>[] = []
   const violated: Name[] = []
   let longestWaitUs = 0
@@ -28,7 +29,7 @@ export function decisionOf<Name extends string>(
       readings[i] ?? [],
       cost,
       taken,
-      nowUs,
+      clock(i),
       held?.[i],
       instances?.[i] ?? 0,
       key,
@@ -62,11 +63,13 @@ export function decisionOf<Name extends string>(
 function heldBy(
   charges: readonly Charge[],
   readings: Reply['readings'],
-  nowUs: number,
+  clock: (i: number) => number,
 ): readonly Held[] | undefined {
   if (charges.every(({ policy }) => policy.holdUs === undefined)) return undefined
   const own = charges.map(({ policy, cost }, i) =>
-    policy.holdUs === undefined ? 0 : (meterOf(policy).heldUs?.(readings[i] ?? [], cost, nowUs, policy) ?? 0),
+    policy.holdUs === undefined
+      ? 0
+      : (meterOf(policy).heldUs?.(readings[i] ?? [], cost, clock(i), policy) ?? 0),
   )
   const longestUs = Math.max(...own)
   return longestUs > 0 ? own.map((ownUs) => ({ ownUs, longestUs })) : undefined

@@ -9,6 +9,7 @@ import {
   expectObject,
   expectOneOf,
   expectOnly,
+  show,
 } from './expect.js'
 import { expectOnStoreFailure, type OnStoreFailure } from './failure/mode.js'
 import { withHold } from './hold.js'
@@ -143,6 +144,7 @@ export function settingsFrom(options: LimiterOptions | PlannedLimiterOptions): S
     holdMs > 0 ? withHold(policy, holdMs * 1000) : policy,
   )
   expectStore(store)
+  expectSlotBy(store.slotBy, rules)
   expectOnStoreFailure(onStoreFailure)
   expectOneOf('blocks', blocks, [true, false])
   expectOneOf('countInstances', countInstances, [true, false])
@@ -183,6 +185,12 @@ export function expectClock(clock: Clock): void {
   expectNow('clock', clock)
   expectFunction('clock.setTimeout', clock.setTimeout)
   expectFunction('clock.clearTimeout', clock.clearTimeout)
+}
+
+function expectSlotBy(slotBy: string | undefined, { all }: Rules): void {
+  if (slotBy === undefined || all.some(({ by }) => by === slotBy)) return
+  const kinds = [...new Set(all.map(({ by }) => show(by)))].join(', ')
+  throw new TypeError(expected('slotBy of the store', `a kind that a policy counts by (${kinds})`, slotBy))
 }
 
 function expectStore(store: unknown): asserts store is Store {

@@ -20,7 +20,7 @@ import {
   type PlannedLimiterOptions,
   settingsFrom,
 } from './limiter-options.js'
-import { kindsOf, namedValues, type Partition } from './partition.js'
+import { kindsOf, ownersNamed, type Partition } from './partition.js'
 import type { Chosen, Plans } from './plans.js'
 import type { KindOf, NameOf, Policy } from './policy.js'
 import { type Receipt, receiptOf } from './receipt.js'
@@ -55,7 +55,8 @@ export interface Limiter<
   reset(partition: Partition<Kind>, options?: ResetOptions<Plan>): Promise<void>
   /**
    * Refuses a partition whatever its policies say, for so many seconds or for ever. A call is blocked when any kind
-   * of its partition is; name the kinds to be blocked.
+   * of its partition is; name the kinds to be blocked. With `slotBy` of the store, its kind says where the others are
+   * at home, and is blocked itself where no other is named.
    * @throws TypeError unless the limiter was made with `blocks: true`
    * @throws StoreError when the store cannot be asked
    */
@@ -174,7 +175,7 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
     const caller = denials === undefined ? undefined : callerFor(partition, call, chosen)
     const repeated = denials?.find(caller, call.cost, sentMs)
     if (repeated !== undefined) return noted(repeated)
-    const charges = chargesOf(partition, call, chosen.policies, kinds)
+    const charges = chargesOf(partition, call, chosen.policies, kinds, store.slotBy)
     const dearer = charges.filter(({ cost, policy }) => cost > policy.quota)
     if (dearer.length > 0) return noted(planned(impossible(dearer), chosen.plan))
     const op = opFor(kind, charges, call, settings)
@@ -197,7 +198,7 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
     call: ConsumeOptions,
     chosen: Chosen,
   ): Promise<Decision> {
-    const charges = chargesOf(partition, call, chosen.policies, kinds)
+    const charges = chargesOf(partition, call, chosen.policies, kinds, store.slotBy)
     const dearer = own.dearer(charges)
     if (dearer.length > 0) return noted(planned(impossible(dearer), chosen.plan))
     const caller = callerFor(partition, call, chosen)
@@ -254,8 +255,9 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
     const decision = planned(shards === undefined ? said : shards.whole(said, charges), plan)
     if (op.kind === 'consume') leases?.note(charges, decision)
     const charged = op.kind === 'consume' && decision.outcome === 'admitted' && !decision.replayed
-    const read = leases === undefined ? reply.readings : emptyReadings(charges, reply.readings)
-    return noted(decision, charged ? receiptOf(charges, read, reply.nowUs, op.lease) : undefined)
+    if (!charged) return noted(decision)
+    const readings = leases === undefined ? reply.readings : emptyReadings(charges, reply.readings)
+    return noted(decision, receiptOf(charges, { ...reply, readings }, op.lease))
   }
 
   /** The answer to a call for which this process holds enough. */
@@ -266,7 +268,7 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
     { plan, policies }: Chosen,
   ): Decision | undefined {
     if (leases === undefined || call.id !== undefined) return undefined
-    const charges = chargesOf(partition, call, policies, kinds)
+    const charges = chargesOf(partition, call, policies, kinds, store.slotBy)
     const answer = answerFrom(leases, charges, kind === 'consume', () => clock.now(), scopeKeys)
     return answer && noted(planned(answer.decision, plan), answer.receipt)
   }
@@ -286,7 +288,7 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
   async function changeBlock(partition: unknown, ms: number | 'forever' | 'none'): Promise<boolean> {
     expectOpen()
     if (!blocks) throw new TypeError('This limiter was made without blocks: give createLimiter blocks: true')
-    const named = namedValues(partition, kinds).map(([kind, value]) => ({ kind, value }))
+    const named = ownersNamed(partition, kinds, store.slotBy)
     const owners = shards?.owners(named) ?? named
     try {
       const { admitted } = await ask.anyway({ kind: 'block', blocks: owners, ms })
@@ -307,7 +309,7 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
       expectOpen()
       expectCall(call, rules.all, settings.countInstances)
       const policies = call.plan === undefined ? rules.all : rules.policiesOf(call.plan).policies
-      const charges = chargesOf(partition, call, policies, kinds)
+      const charges = chargesOf(partition, call, policies, kinds, store.slotBy)
       try {
         leases?.drop(charges)
         await ask.anyway({ kind: 'reset', charges: shards?.everywhere(charges) ?? charges })

@@ -1,5 +1,6 @@
 import { show } from './expect.js'
 import type { Policy } from './policy.js'
+import type { BucketOwner } from './store.js'
 
 /** Who shares a quota: a text for the kind `client`, or a record with one text for each kind counted. */
 export type Partition<Kind extends string = string> = string extends Kind
@@ -44,8 +45,22 @@ export function valuesOf(
   return record as Record<string, string>
 }
 
+/** The partition with which a store keeps all of a call. @throws PartitionError when the call does not name it */
+export function homeOf(
+  partition: Readonly<Record<string, unknown>>,
+  slotBy: string,
+): { readonly kind: string; readonly value: string } {
+  const value = Object.hasOwn(partition, slotBy) ? partition[slotBy] : undefined
+  if (typeof value !== 'string' || value === '')
+    throw new PartitionError(
+      `The store keeps calls by ${show(slotBy)}: expected partition.${slotBy} to be a text that is not empty, got ${show(value)}`,
+      slotBy,
+    )
+  return { kind: slotBy, value }
+}
+
 /** The kinds that a block names, each with its value; at least one. */
-export function namedValues(
+function namedValues(
   partition: unknown,
   kinds: readonly string[],
 ): readonly (readonly [kind: string, value: string])[] {
@@ -67,6 +82,19 @@ export function namedValues(
   if (named.length === 0)
     throw new PartitionError('Expected a partition to name at least one kind, got none', 'client')
   return named as [string, string][]
+}
+
+/** Whom a block is about. What is kept at a home is blocked there; the home itself only where nothing else is named. */
+export function ownersNamed(
+  partition: unknown,
+  kinds: readonly string[],
+  slotBy: string | undefined,
+): readonly BucketOwner[] {
+  const named = namedValues(partition, kinds)
+  if (slotBy === undefined) return named.map(([kind, value]) => ({ kind, value }))
+  const home = homeOf(Object.fromEntries(named), slotBy)
+  const others = named.filter(([kind]) => kind !== slotBy)
+  return (others.length > 0 ? others : named).map(([kind, value]) => ({ kind, value, home }))
 }
 
 function uncounted(kind: string, kinds: readonly string[]): PartitionError {

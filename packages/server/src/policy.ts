@@ -59,7 +59,8 @@ export interface By<Kind extends string = string> {
 }
 
 const NAME = /^[a-z][a-z0-9_.-]{0,63}$/
-const KIND = /^[a-zA-Z][a-zA-Z0-9_.-]{0,63}$/
+/** What a kind of partition may be called. */
+export const KIND: RegExp = /^[a-zA-Z][a-zA-Z0-9_.-]{0,63}$/
 const UNIT = /^[\x20-\x7e]{1,64}$/
 const COMMON = ['name', 'by', 'perScope', 'unit']
 

@@ -19,13 +19,12 @@ export interface Receipt {
 
 export function receiptOf(
   charges: readonly Charge[],
-  readings: readonly Reading[],
-  nowUs: number,
+  { readings, nowUs, instants }: Pick<Reply, 'readings' | 'nowUs' | 'instants'>,
   lease: string,
 ): Receipt {
   return {
     charges,
-    marks: charges.map((charge, i) => markOf(charge, readings[i] ?? NOTHING, nowUs)),
+    marks: charges.map((charge, i) => markOf(charge, readings[i] ?? NOTHING, instants?.[i] ?? nowUs)),
     lease,
     left: charges.map(costOf),
     closed: false,

@@ -8,6 +8,8 @@ export interface BucketOwner {
   readonly scope?: string
   /** Which part of the partition, where it is cut into shards. */
   readonly shard?: number
+  /** With whom it is kept, where the store keeps some together (`Store.slotBy`): it is counted within that one alone. */
+  readonly home?: { readonly kind: string; readonly value: string }
 }
 
 /** One policy to be asked about, for one owner. */
@@ -82,6 +84,7 @@ export type Op =
       readonly kind: 'peek'
       readonly charges: readonly Charge[]
       readonly blocks: readonly BucketOwner[]
+      readonly once?: Once
       readonly crowd?: Crowd
     }
   /** Block these for so long (ms), for ever, or no longer. */
@@ -90,8 +93,8 @@ export type Op =
       readonly blocks: readonly BucketOwner[]
       readonly ms: number | 'forever' | 'none'
     }
-  /** Forget these buckets. */
-  | { readonly kind: 'reset'; readonly charges: readonly Charge[] }
+  /** Forget these buckets, and the admission under an id. */
+  | { readonly kind: 'reset'; readonly charges: readonly Charge[]; readonly once?: Once }
   /** Make charges smaller or larger where they still count; what has rolled away is left alone. */
   | { readonly kind: 'adjust'; readonly changes: readonly Change[] }
   /**
@@ -108,6 +111,8 @@ export type Op =
 export interface Reply {
   /** The instant of the decision by the store's clock, in µs. */
   readonly nowUs: number
+  /** The same by the clock of each charge, where several servers were asked, each by its own. */
+  readonly instants?: readonly number[]
   /** Of `consume` and `peek`: whether every charge fits, or was made before under the same id. Of the others: whether anything was there to be changed. */
   readonly admitted: boolean
   /** How long (µs) the longest block still lasts, Infinity for ever; 0 where nobody is blocked. */
@@ -141,6 +146,8 @@ export interface Store {
   readonly remote?: boolean
   /** Whether it carries out ops of kind `advance`; without it there are no leases. @default false */
   readonly advances?: boolean
+  /** A kind of partition that every call must name: all that a call charges is kept with that partition. */
+  readonly slotBy?: string
   /** How long one op may take, in ms, before the limiter goes on without it. @default 1000 */
   readonly timeoutMs?: number
   /**

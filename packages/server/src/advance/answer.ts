@@ -26,7 +26,7 @@ export function answerFrom(
   const said = decisionOf(charges, reply, charged, scopeKeys) as Admitted
   const decision: Admitted = { ...said, source: 'lease' }
   if (!charged) return { decision }
-  const receipt = receiptOf(charges, emptyReadings(charges, readings), nowUs, '')
+  const receipt = receiptOf(charges, { nowUs, readings: emptyReadings(charges, readings) }, '')
   const putBack = (nth: number, units: number): boolean => {
     const from = taken[nth]
     return from?.holding.putBack(units, from.epoch, now()) === true

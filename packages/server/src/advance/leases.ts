@@ -2,6 +2,7 @@ import type { Clock } from '@ratepact/contract'
 import type { Reading } from '../algorithm/meter.js'
 import type { Decision } from '../decision.js'
 import type { LimiterEvent } from '../events.js'
+import { homeText } from '../home.js'
 import type { Advance, BucketOwner, Charge, Op, Reply } from '../store.js'
 import { createHeat } from './heat.js'
 import { type Account, Holding } from './holding.js'
@@ -182,6 +183,7 @@ export function createLeases(
 }
 
 /** One text per bucket. Lengths go before what callers choose, so that no two buckets share one. */
-function keyOf(policy: string, { kind, value, scope = '' }: BucketOwner): string {
-  return `${policy} ${kind} ${value.length}:${value}${scope}`
+function keyOf(policy: string, owner: BucketOwner): string {
+  const { kind, value, scope = '' } = owner
+  return `${policy} ${homeText(owner)}${kind} ${value.length}:${value}${scope}`
 }

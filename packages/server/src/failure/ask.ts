@@ -86,10 +86,11 @@ function replyIn(replies: readonly Reply[], op: Op, store: Store): Reply {
 function isReply(reply: Reply | undefined, op: Op): reply is Reply {
   if (typeof reply !== 'object' || reply === null || typeof reply.admitted !== 'boolean') return false
   const asked = readingsOf(op)
-  const { readings, healed, nowUs, blockedUs, instances = [] } = reply
+  const { readings, healed, nowUs, blockedUs, instants, instances = [] } = reply
   if (!Array.isArray(readings) || !Array.isArray(healed) || readings.length !== asked) return false
   if (!Number.isFinite(nowUs) || !(blockedUs >= 0)) return false
   if (!Array.isArray(instances) || !instances.every(Number.isSafeInteger)) return false
+  if (instants !== undefined && !(Array.isArray(instants) && instants.length === asked)) return false
   return readings.every((reading) => Array.isArray(reading) && reading.every(Number.isFinite))
 }
 

@@ -1,4 +1,5 @@
 import type { Clock } from '@ratepact/contract'
+import { homeText } from '../home.js'
 import { openMemory } from '../memory/store.js'
 import type { Policy } from '../policy.js'
 import { type Receipt, receiptOf } from '../receipt.js'
@@ -87,7 +88,7 @@ export function createLocal(clock: Pick<Clock, 'now'>, ask: (op: Op) => Reply | 
           policy,
           reading: reply.readings[i] ?? [],
           taken: taken ? cost : 0,
-          nowUs: reply.nowUs,
+          nowUs: reply.instants?.[i] ?? reply.nowUs,
         })
       }
     },
@@ -105,7 +106,7 @@ export function createLocal(clock: Pick<Clock, 'now'>, ask: (op: Op) => Reply | 
           : { kind: 'peek', charges, blocks: [] },
       ]) as [Reply]
       if (!consumes || !reply.admitted || reply.replayed) return { charges, reply, receipt: undefined }
-      const receipt = receiptOf(charges, reply.readings, reply.nowUs, op.lease)
+      const receipt = receiptOf(charges, reply, op.lease)
       if (unpaid)
         for (const [i, { policy, owner, cost }] of charges.entries())
           owe({ policy, owner, units: cost, mark: receipt.marks[i]?.mark ?? 0, top: 0 }, op.charges, 0)
@@ -119,7 +120,7 @@ export function createLocal(clock: Pick<Clock, 'now'>, ask: (op: Op) => Reply | 
 /** Everybody that a call is counted for. A block of any of them was a block of all of them together. */
 function callersOf(charges: readonly Charge[]): string {
   return charges
-    .map(({ owner }) => `${owner.kind} ${owner.shard ?? ''} ${owner.value.length}:${owner.value}`)
+    .map(({ owner }) => `${homeText(owner)}${owner.kind} ${owner.value.length}:${owner.value}`)
     .join(' ')
 }
 

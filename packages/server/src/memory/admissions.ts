@@ -1,10 +1,12 @@
+import { homeText } from '../home.js'
 import type { Once } from '../store.js'
 
 /** Admissions remembered by id. */
 export interface Admissions {
-  /** Whether one of this id is remembered and may be repeated once more. */
-  repeat(once: Once, nowUs: number): boolean
+  /** Whether one of this id is remembered and may be repeated once more; `counted` when it is. */
+  repeat(once: Once, nowUs: number, counted: boolean): boolean
   remember(once: Once, nowUs: number): void
+  forget(once: Once): void
 }
 
 /** How often an admission is repeated to who asks again by the same id. */
@@ -14,9 +16,10 @@ const REPEATS = 3
 export function createAdmissions(most: number): Admissions {
   const known = new Map<string, { untilUs: number; repeats: number }>()
   return {
-    repeat(once, nowUs) {
+    repeat(once, nowUs, counted) {
       const admission = known.get(keyOf(once))
       if (admission === undefined || admission.untilUs <= nowUs || admission.repeats >= REPEATS) return false
+      if (!counted) return true
       admission.repeats += 1
       // When the clock was set back, it is remembered for no longer than from now.
       admission.untilUs = Math.min(admission.untilUs, nowUs + once.ms * 1000)
@@ -29,9 +32,11 @@ export function createAdmissions(most: number): Admissions {
       if (known.size >= most && oldest !== undefined) known.delete(oldest)
       known.set(key, { untilUs: nowUs + once.ms * 1000, repeats: 0 })
     },
+    forget: (once) => void known.delete(keyOf(once)),
   }
 }
 
-function keyOf({ owner: { kind, value, scope = '', shard = -1 }, id }: Once): string {
-  return `${kind} ${shard} ${value.length}:${value} ${scope.length}:${scope} ${id}`
+function keyOf({ owner, id }: Once): string {
+  const { kind, value, scope = '' } = owner
+  return `${kind} ${value.length}:${value}${homeText(owner)} ${scope.length}:${scope} ${id}`
 }

@@ -1,3 +1,4 @@
+import { homeText } from '../home.js'
 import type { BucketOwner } from '../store.js'
 
 /** Who is blocked, and until when (µs; Infinity = for ever). */
@@ -50,6 +51,6 @@ export function createBlocks(most: number): Blocks {
   }
 }
 
-function keyOf({ kind, value, shard = -1 }: BucketOwner): string {
-  return `${kind} ${shard} ${value}`
+function keyOf(owner: BucketOwner): string {
+  return `${homeText(owner)}${owner.kind} ${owner.value}`
 }

@@ -17,7 +17,9 @@ export interface Books {
 /** The buckets of one policy, or of one shard of it. */
 interface Book {
   readonly policy: Policy
-  readonly shard?: number
+  readonly shard: number | undefined
+  /** With which kind of partition all of them are at home. */
+  readonly home: string | undefined
   /** By their owner, as one text. */
   readonly places: Map<string, number>
 }
@@ -34,12 +36,13 @@ export function createBooks(): Books {
   let lastText = ''
   let lastPlace: number | undefined
 
-  function bookOf(policy: Policy, shard: number | undefined): Book {
+  function bookOf({ policy, owner: { shard, home: at } }: Holder): Book {
+    const home = at?.kind
     const known = byPolicy.get(policy)
     // A shard has a policy object of its own, so that one is found as quickly as the other.
-    if (known !== undefined && known.shard === shard) return known
-    const name = `${policy.name} ${policy.algorithm} ${policy.by} ${policy.perScope} ${shard}`
-    const book = byName.get(name) ?? { policy, ...(shard !== undefined && { shard }), places: new Map() }
+    if (known !== undefined && known.shard === shard && known.home === home) return known
+    const name = `${policy.name} ${policy.algorithm} ${policy.by} ${policy.perScope} ${shard} ${home}`
+    const book = byName.get(name) ?? { policy, shard, home, places: new Map() }
     byName.set(name, book)
     byPolicy.set(policy, book)
     return book
@@ -47,18 +50,18 @@ export function createBooks(): Books {
 
   return {
     size: () => row.length,
-    find({ policy, owner }) {
-      const book = bookOf(policy, owner.shard)
-      const text = textOf(owner)
+    find(holder) {
+      const book = bookOf(holder)
+      const text = textOf(holder.owner)
       if (book === lastBook && text === lastText) return lastPlace
       lastBook = book
       lastText = text
       lastPlace = book.places.get(text)
       return lastPlace
     },
-    add({ policy, owner }) {
-      const book = bookOf(policy, owner.shard)
-      const text = textOf(owner)
+    add(holder) {
+      const book = bookOf(holder)
+      const text = textOf(holder.owner)
       lastBook = undefined
       book.places.set(text, row.length)
       owners.push(text)
@@ -76,21 +79,32 @@ export function createBooks(): Books {
     },
     policyAt: (place) => (row[place] as Book).policy,
     holderAt(place) {
-      const { policy, shard } = row[place] as Book
-      const owner = ownerIn(owners[place] as string, policy)
+      const { policy, shard, home } = row[place] as Book
+      const owner = ownerIn(owners[place] as string, policy, home)
       return { policy, owner: shard === undefined ? owner : { ...owner, shard } }
     },
   }
 }
 
-/** The length goes before what callers choose, so that no two owners share a text. */
-function textOf({ value, scope }: BucketOwner): string {
-  return scope === undefined ? value : `${value.length}:${value}${scope}`
+/** The length goes before what callers choose, so that no two owners of a book share a text. */
+function textOf({ value, scope, home }: BucketOwner): string {
+  const own = scope === undefined ? value : `${value.length}:${value}${scope}`
+  return home === undefined ? own : `${home.value.length}:${home.value}${own}`
 }
 
-function ownerIn(text: string, { by, perScope }: Policy): BucketOwner {
-  if (!perScope) return { kind: by, value: text }
+function ownerIn(text: string, policy: Policy, home: string | undefined): BucketOwner {
+  if (home !== undefined) {
+    const [value, own] = cut(text)
+    return { ...ownerIn(own, policy, undefined), home: { kind: home, value } }
+  }
+  if (!policy.perScope) return { kind: policy.by, value: text }
+  const [value, scope] = cut(text)
+  return { kind: policy.by, value, scope }
+}
+
+/** A text that begins with its length, and what comes after it. */
+function cut(text: string): readonly [string, string] {
   const begins = text.indexOf(':') + 1
   const ends = begins + Number(text.slice(0, begins - 1))
-  return { kind: by, value: text.slice(begins, ends), scope: text.slice(ends) }
+  return [text.slice(begins, ends), text.slice(ends)]
 }

@@ -1,4 +1,5 @@
 import { countOf, type Seen, threeUnitsMs, withSeen } from '../crowd.js'
+import { homeText } from '../home.js'
 import type { BucketOwner, Charge } from '../store.js'
 
 /** Which client processes share what is counted for an owner. */
@@ -44,6 +45,7 @@ export function createCrowds(most: number): Crowds {
   }
 }
 
-function keyOf({ kind, value, scope }: BucketOwner): string {
-  return `${kind} ${value.length}:${value}${scope === undefined ? '' : ` ${scope}`}`
+function keyOf(owner: BucketOwner): string {
+  const { kind, value, scope } = owner
+  return `${homeText(owner)}${kind} ${value.length}:${value}${scope === undefined ? '' : ` ${scope}`}`
 }

@@ -65,8 +65,8 @@ export function openMemory(options: MemoryStoreOptions): Memory {
   function check(op: Extract<Op, { kind: 'consume' | 'peek' }>, nowUs: number): Reply {
     const { charges } = op
     const blockedUs = blocks.longest(op.blocks, nowUs)
-    const once = op.kind === 'consume' && blockedUs === 0 ? op.once : undefined
-    const replayed = once !== undefined && admissions.repeat(once, nowUs)
+    const once = blockedUs === 0 ? op.once : undefined
+    const replayed = once !== undefined && admissions.repeat(once, nowUs, op.kind === 'consume')
     const states: (State | undefined)[] = []
     const readings: Reading[] = []
     let fits = true
@@ -88,7 +88,7 @@ export function openMemory(options: MemoryStoreOptions): Memory {
         if (taken > 0 || isStale(states[i], nowUs, policy))
           shelf.set(charge, takeFrom(states[i], readings[i] ?? [], taken, nowUs, policy, op.lease), nowUs)
       }
-    if (once !== undefined && takes) admissions.remember(once, nowUs)
+    if (op.kind === 'consume' && once !== undefined && takes) admissions.remember(once, nowUs)
     const reply: Reply = {
       nowUs,
       admitted: blockedUs === 0 && (fits || replayed),
@@ -124,6 +124,7 @@ export function openMemory(options: MemoryStoreOptions): Memory {
         return changedReply(nowUs, before.includes(true))
       }
       case 'reset':
+        if (op.once !== undefined) admissions.forget(op.once)
         return each(op.charges, nowUs, (charge) => shelf.delete(charge))
       case 'adjust':
         return each(op.changes, nowUs, (change) => {

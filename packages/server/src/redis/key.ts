@@ -16,14 +16,30 @@ export interface KeyOptions {
 /**
  * The key of a partition's record: `rl1:{client:42}`, and `rl1:{client:42}:GET%20/orders` for one scope. Whatever
  * the parts hold, no two partitions share a key and the tag in braces is theirs alone, so that all records of one
- * partition live on one node.
+ * partition live on one node. One that is at home with another lives there: `rl1:{account:7}/client:42`.
  */
-export function keyOf({ kind, value, scope, shard }: BucketOwner, options: KeyOptions): string {
-  const whole = options.hashPartitions ? digest(value) : part(value)
+export function keyOf(owner: BucketOwner, options: KeyOptions): string {
+  const { home, scope } = owner
+  const tag = `${options.prefix}${ENCODING}:{${tagOf(owner, options)}}`
+  const key =
+    home === undefined || isAtHome(owner, home) ? tag : `${tag}/${named(owner.kind, owner.value, options)}`
+  return scope === undefined ? key : `${key}:${part(scope)}`
+}
+
+/** What stands in the braces of an owner's keys, by which a cluster finds their node. */
+export function tagOf({ kind, value, home, shard }: BucketOwner, options: KeyOptions): string {
+  if (home !== undefined) return named(home.kind, home.value, options)
+  const whole = named(kind, value, options)
   // Within an encoded part there is no `#`, and no digest is as short: no partition is taken for a shard of another.
-  const partition = shard === undefined ? whole : `${whole}#${shard}`
-  const tag = `${options.prefix}${ENCODING}:{${kind}:${partition}}`
-  return scope === undefined ? tag : `${tag}:${part(scope)}`
+  return shard === undefined ? whole : `${whole}#${shard}`
+}
+
+function isAtHome({ kind, value }: BucketOwner, home: NonNullable<BucketOwner['home']>): boolean {
+  return kind === home.kind && value === home.value
+}
+
+function named(kind: string, value: string, { hashPartitions }: KeyOptions): string {
+  return `${kind}:${hashPartitions ? digest(value) : part(value)}`
 }
 
 /**

@@ -17,13 +17,14 @@ const OWN_OPTIONS = {
 const OWN_SOCKET = { reconnectStrategy: false, connectTimeout: 2000, socketTimeout: undefined }
 
 /** Links that are made like a user's client but for the options that a limiter cannot live with. */
-export function ownNodeRedis(user: NodeRedisClient, socket: object = {}): OpenLink {
+export function ownNodeRedis(user: NodeRedisClient, socket: object = {}, overrides: object = {}): OpenLink {
   return (events) => {
     const client: NodeRedisClient = user.duplicate({
       ...OWN_OPTIONS,
       // An address would be read once more, and take the place of the socket's options.
       url: undefined,
       socket: { ...user.options?.socket, ...OWN_SOCKET, ...socket },
+      ...overrides,
     })
     let running = false
     let lastError: Error | undefined

@@ -28,10 +28,8 @@ export function packChecks(ops: readonly Op[], options: KeyOptions, rowOf: RowOf
     if (op.kind !== 'consume' && op.kind !== 'peek') continue
     const places = placesOf(op.charges, options)
     for (const owner of op.blocks) keys.push(blockKey(owner, options))
-    if (op.kind === 'consume') {
-      if (op.once !== undefined) keys.push(onceKey(op.once.owner, op.once.id, options))
-      if (op.lease !== '') names.push(op.lease)
-    }
+    if (op.once !== undefined) keys.push(onceKey(op.once.owner, op.once.id, options))
+    if (op.kind === 'consume' && op.lease !== '') names.push(op.lease)
     for (const { key } of places) keys.push(key)
     const crowds = op.crowd === undefined ? NONE : crowdsOf(op.charges, options)
     if (op.crowd !== undefined && crowds.length > 0) names.push(String(op.crowd.instance))
@@ -80,7 +78,8 @@ function readChecks(answer: unknown, asked: readonly Asked[]): readonly Reply[] 
 
   return asked.map(({ op, places, crowds }) => {
     const blocked = op.blocks.length === 0 ? 0 : (numbers[word++] ?? 0)
-    const replayed = op.kind === 'consume' && op.once !== undefined && numbers[word++] === 1
+    const repeats = op.once !== undefined && numbers[word++] === 1
+    const replayed = repeats && blocked === 0
     const { readings, fits, healed: fresh } = readCharges(op.charges, places)
     const reply: Reply = {
       nowUs,
@@ -97,7 +96,7 @@ function readChecks(answer: unknown, asked: readonly Asked[]): readonly Reply[] 
 /** How many numbers the script answers for a check. */
 function wordsFor({ op, crowds }: Asked): number {
   let words = op.blocks.length > 0 ? 1 : 0
-  if (op.kind === 'consume' && op.once !== undefined) words += 1
+  if (op.once !== undefined) words += 1
   for (const { policy } of op.charges) words += wordsOf(policy)
   for (const { indexes } of crowds) words += indexes.length
   return words

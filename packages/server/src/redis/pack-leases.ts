@@ -2,7 +2,7 @@ import { type Charge, changedReply, type Op } from '../store.js'
 import { numbersIn, repliesIn } from './answer.js'
 import type { KeyOptions } from './key.js'
 import type { Call } from './pack.js'
-import { aheadKey, blockKey, hasOwnKey, keyFor, policyId } from './row.js'
+import { aheadKey, blockKey, hasOwnKey, keyFor, onceKey, policyId } from './row.js'
 
 const chargesOf = (op: Op): readonly Charge[] => ('charges' in op ? op.charges : [])
 
@@ -36,6 +36,9 @@ export function packResets(ops: readonly Op[], options: KeyOptions): Call {
     ids.set(key, [...(ids.get(key) ?? []), hasOwnKey(policy) ? '0' : String(policyId(policy))])
     if (policy.algorithm === 'token-bucket') ids.set(aheadKey(policy, owner, options), ['0'])
   }
+  for (const op of ops)
+    if (op.kind === 'reset' && op.once !== undefined)
+      ids.set(onceKey(op.once.owner, op.once.id, options), ['0'])
   return {
     script: 'reset',
     keys: [...ids.keys()],

@@ -26,7 +26,7 @@ export interface Routes {
 /** More in one script call gain little, and block Redis for longer. */
 export const MOST_PER_CALL = 32
 /** Answers of a server that will go on giving them, while another may be at the address by now. */
-const OF_NO_USE: readonly unknown[] = ['READONLY', 'MASTERDOWN', 'NOAUTH']
+export const OF_NO_USE: readonly unknown[] = ['READONLY', 'MASTERDOWN', 'NOAUTH']
 
 /** The routes to one server, or through a client that finds its own. */
 export function oneServer(connection: Connection): Routes {

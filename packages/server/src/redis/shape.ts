@@ -33,7 +33,8 @@ export function createShapes(rowOf: RowOf): Shapes {
   }
 
   function tell(op: Check, places: readonly Place[], crowds: readonly Place[]): void {
-    const { once, lease } = op.kind === 'consume' ? op : { once: undefined, lease: '' }
+    const { once } = op
+    const lease = op.kind === 'consume' ? op.lease : ''
     shapes.push(op.kind === 'consume' ? '1' : '0', lease === '' ? '0' : '1', String(op.blocks.length))
     shapes.push(String(once?.ms ?? 0), String(places.length), String(crowds.length))
     for (const { indexes } of places) {
@@ -89,6 +90,7 @@ function hasShape(
     places.some(({ indexes }, i) => String(indexes) !== String(otherPlaces[i]?.indexes))
   )
     return false
+  if (one.once?.ms !== other.once?.ms) return false
   if (one.kind === 'peek' || other.kind === 'peek') return true
-  return one.once?.ms === other.once?.ms && (one.lease === '') === (other.lease === '')
+  return (one.lease === '') === (other.lease === '')
 }

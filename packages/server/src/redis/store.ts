@@ -1,9 +1,12 @@
 import { expected, expectInteger, expectObject, expectOneOf, expectOnly } from '../expect.js'
+import { KIND } from '../policy.js'
 import type { Store, StoreEvent } from '../store.js'
 import { createBatch } from './batch.js'
 import { checkRedis } from './check.js'
 import { knownClient, type RedisClient } from './client.js'
-import { openRoutes } from './open.js'
+import { createApart } from './cluster/apart.js'
+import { createSlots } from './cluster/slots.js'
+import { isCluster, openRoutes, shareRoutes } from './open.js'
 import type { ScriptName } from './pack.js'
 import type { Routes } from './routes.js'
 import { createScript } from './script.js'
@@ -21,6 +24,12 @@ export interface RedisStoreOptions {
   readonly connection?: 'own' | 'shared'
   /** Hashes identities, so that they cannot be read from the keys. @default false */
   readonly hashPartitions?: boolean
+  /**
+   * A kind of partition, such as `'account'`, that each call must name: all that a call charges is then kept on the node
+   * of a Cluster that has this partition, and takes one trip. Other kinds are counted within it: `by: 'client'` counts
+   * each client of each account. @default none: each partition is kept by itself
+   */
+  readonly slotBy?: string
 }
 
 /** The scripts, and arguments that go with every call of them. */
@@ -51,13 +60,17 @@ export function redisStore(client: RedisClient, options: RedisStoreOptions = {})
 export function createRedisStore(client: RedisClient, options: RedisStoreOptions, scripts: Scripts): Store {
   const known = knownClient(client)
   expectObject('the options of redisStore', options)
-  expectOnly('redisStore', options, ['prefix', 'timeoutMs', 'connection', 'hashPartitions'])
-  const { prefix = 'rl', timeoutMs = 50, connection: kind = 'own', hashPartitions = false } = options
+  expectOnly('redisStore', options, ['prefix', 'timeoutMs', 'connection', 'hashPartitions', 'slotBy'])
+  const { prefix = 'rl', timeoutMs = 50, connection: kind = 'own', hashPartitions = false, slotBy } = options
   if (typeof prefix !== 'string' || !PREFIX.test(prefix))
     throw new TypeError(expected('prefix', `1 to 64 characters matching ${PREFIX.source}`, prefix))
   expectInteger('timeoutMs', timeoutMs, 1, 60_000)
   expectOneOf('connection', kind, ['own', 'shared'])
   expectOneOf('hashPartitions', hashPartitions, [true, false])
+  if (slotBy !== undefined && !(typeof slotBy === 'string' && KIND.test(slotBy)))
+    throw new TypeError(expected('slotBy', `a kind of partition matching ${KIND.source}`, slotBy))
+  const keys = { prefix, hashPartitions }
+  const slots = createSlots(keys)
 
   const listeners = new Set<(event: StoreEvent) => void>()
   const keys = { prefix, hashPartitions }
@@ -74,24 +87,28 @@ export function createRedisStore(client: RedisClient, options: RedisStoreOptions
     },
     keys,
   )
-  const routes: Routes = openRoutes(known, kind, {
+  const open = kind === 'own' ? openRoutes : shareRoutes
+  const routes: Routes = open(known, slots.ofOp, {
     ready: () => batch.ready(),
     report: (event) => {
       for (const report of listeners) report(event)
     },
   })
+  const apart = isCluster(known) ? createApart(batch, slots.ofOwner) : undefined
 
   return {
     name: 'redis',
     remote: true,
     advances: true,
     timeoutMs,
+    ...(slotBy !== undefined && { slotBy }),
     run(ops, deadlineMs) {
       const [first] = ops
+      if (apart !== undefined) return Promise.all(ops.map((op) => apart.add(op, deadlineMs)))
       if (first !== undefined && ops.length === 1) return batch.add(first, deadlineMs, (reply) => [reply])
       return Promise.all(ops.map((op) => batch.add(op, deadlineMs, (reply) => reply)))
     },
-    withdraw: batch.withdraw,
+    withdraw: (apart ?? batch).withdraw,
     observe: (listener) => {
       listeners.add(listener)
     },
