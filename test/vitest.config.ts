@@ -25,6 +25,6 @@ export default defineConfig({
     // What needs the packed packages is slow and has a run of its own: npm run test:packages.
     exclude: ['**/node_modules/**', 'test/package/**'],
     testTimeout: 20_000,
-    hookTimeout: 20_000,
+    hookTimeout: 60_000,
   },
 })

@@ -106,8 +106,7 @@ async function form(nodes: readonly ClusterNode[]): Promise<void> {
     const known = String(await redis.cluster('NODES'))
     return known.trim().split('\n').length === nodes.length && !/handshake|noaddr/.test(known)
   })
-  for (const [i, { redis }] of nodes.slice(3).entries())
-    await redis.cluster('REPLICATE', nodes[i]?.id ?? '')
+  for (const [i, { redis }] of nodes.slice(3).entries()) await redis.cluster('REPLICATE', nodes[i]?.id ?? '')
   await everywhere(nodes, 'the cluster is formed', async ({ redis }) => {
     if (!String(await redis.cluster('INFO')).includes('cluster_state:ok')) return false
     const slots = (await redis.cluster('SLOTS')) as unknown[][]

@@ -1,11 +1,13 @@
 import type { Store } from '@ratepact/server'
 import { memoryStore } from '@ratepact/server'
 import type { RedisClient } from '@ratepact/server/redis'
+import { Cluster } from 'ioredis'
 import { createClient } from 'redis'
 // The script assembler and the constructor that takes other scripts are not for users: only the clock is swapped here.
 import { assemble } from '../../../packages/server/lua.js'
 import { createRedisStore } from '../../../packages/server/src/redis/store.js'
-import { startRedis, type TestRedis } from '../../redis.js'
+import { startCluster } from '../../cluster/cluster.js'
+import { startRedis } from '../../redis.js'
 
 /** A store under test, on a clock that the test moves. */
 export interface StoreUnderTest {
@@ -53,9 +55,13 @@ function memoryBench(): Bench {
   }
 }
 
-/** Redis through a client that `connect` makes for a port; the store needs no more of it than its options. */
-function redisBench(name: string, connect: (redis: TestRedis) => RedisClient): Bench {
-  let redis: TestRedis
+/** Redis through a client that `connect` makes of what was started; the store needs no more of it than its options. */
+function redisBench<Server extends { stop(): Promise<void> }>(
+  name: string,
+  start: () => Promise<Server>,
+  connect: (server: Server) => RedisClient,
+): Bench {
+  let server: Server
   let stores = 0
   return {
     name,
@@ -72,22 +78,29 @@ function redisBench(name: string, connect: (redis: TestRedis) => RedisClient): B
       }
       stores += 1
       return {
-        store: createRedisStore(connect(redis), { prefix: `test${stores}:`, timeoutMs: 20_000 }, scripts),
+        store: createRedisStore(connect(server), { prefix: `test${stores}:`, timeoutMs: 20_000 }, scripts),
         advance: (ms) => {
           nowUs += Math.round(ms * 1000)
         },
       }
     },
     start: async () => {
-      redis = await startRedis()
+      server = await start()
     },
-    stop: () => redis.stop(),
+    stop: () => server.stop(),
   }
 }
 
 export const benches: readonly Bench[] = [
   memoryBench(),
-  redisBench('Redis through ioredis 5', (redis) => redis.client()),
-  redisBench('Redis through ioredis 6', (redis) => redis.client(6)),
-  redisBench('Redis through node-redis', ({ port }) => createClient({ socket: { host: '127.0.0.1', port } })),
+  redisBench('Redis through ioredis 5', startRedis, (redis) => redis.client()),
+  redisBench('Redis through ioredis 6', startRedis, (redis) => redis.client(6)),
+  redisBench('Redis through node-redis', startRedis, ({ port }) =>
+    createClient({ socket: { host: '127.0.0.1', port } }),
+  ),
+  redisBench(
+    'Redis Cluster',
+    startCluster,
+    ({ addresses }) => new Cluster([...addresses], { lazyConnect: true }),
+  ),
 ]
