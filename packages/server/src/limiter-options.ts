@@ -144,7 +144,6 @@ export function settingsFrom(options: LimiterOptions | PlannedLimiterOptions): S
     holdMs > 0 ? withHold(policy, holdMs * 1000) : policy,
   )
   expectStore(store)
-  expectSlotBy(store.slotBy, rules)
   expectOnStoreFailure(onStoreFailure)
   expectOneOf('blocks', blocks, [true, false])
   expectOneOf('countInstances', countInstances, [true, false])
@@ -158,6 +157,7 @@ export function settingsFrom(options: LimiterOptions | PlannedLimiterOptions): S
   const { random = Math.random } = given
   expectFunction('random', random)
   const shards = shardsFrom(given.shards, rules.all, store, { leases: leases !== undefined, random })
+  expectSlotBy(store.slotBy, rules)
   const idMs = Math.round(idSeconds * 1000)
   return {
     rules,
