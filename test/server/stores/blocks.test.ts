@@ -136,6 +136,22 @@ for (const bench of benches)
           expect(await limiter.consume(who, { id })).toMatchObject({ replayed: false })
       })
 
+      it('is looked at as it would be charged, and its repeats are not used up by looking', async () => {
+        for (const blocks of [true, false]) {
+          const { limiter } = open({ blocks })
+          expect(await limiter.peek(who, { id })).toMatchObject({ replayed: false })
+          await limiter.consume(who, { id, cost: 10 })
+          for (let look = 0; look < 5; look += 1)
+            expect(await limiter.peek(who, { id, cost: 10 })).toMatchObject({
+              outcome: 'admitted',
+              replayed: true,
+              limits: [{ available: 0 }, { available: 0 }],
+            })
+          expect((await limiter.peek(who, { cost: 10 })).outcome).toBe('refused')
+          expect(await limiter.consume(who, { id, cost: 10 })).toMatchObject({ replayed: true })
+        }
+      })
+
       it('is not remembered when it was refused', async () => {
         const { limiter } = open()
         const all = await limiter.consume(who, { cost: 10 })

@@ -73,7 +73,6 @@ export function createRedisStore(client: RedisClient, options: RedisStoreOptions
   const slots = createSlots(keys)
 
   const listeners = new Set<(event: StoreEvent) => void>()
-  const keys = { prefix, hashPartitions }
   const script = (name: ScriptName) => createScript(scripts[name], scripts.extra)
   const batch = createBatch(
     () => routes,
