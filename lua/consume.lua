@@ -172,41 +172,6 @@ local function write_at(key, record, asks, nth, takes, lease)
   return nth
 end
 
--- The commonest check by far, one bucket alone in its record, without a detour. Returns false, with nothing done,
--- where there is more to it.
-local function consume_bucket(key, policy, need, wanted)
-  local value, level = try('GET', key), 0
-  if value then
-    if type(value) ~= 'string' or #value ~= ENTRY then
-      return false
-    end
-    local id, until_us, written, used, unit = unpack_struct(FORMAT, value)
-    if id ~= policy.id then
-      return false
-    end
-    if until_us > now then
-      if written > now or unit ~= policy.unit or until_us - written ~= ceil(used / policy.rate) then
-        return false
-      end
-      level = used - (now - written) * policy.rate
-      if level < 0 then
-        level = 0
-      elseif level > policy.most then
-        return false
-      end
-    end
-  end
-  asked = asked + 1
-  tell(level)
-  if wanted and need > 0 and level + need <= policy.most and level <= policy.queue then
-    local after = level + need
-    local lasts = ceil(after / policy.rate)
-    local entry = pack(FORMAT, policy.id, now + lasts, now, after, policy.unit)
-    call('SET', key, entry, 'PX', ceil(lasts / 1000))
-  end
-  return true
-end
-
 -- The longest of some blocks; a block for ever is longer than any other.
 local function longest_block(key, count)
   local longest = 0
@@ -305,9 +270,6 @@ local function shape_at(arg)
     arg = arg + 1 + #threes
   end
   shape.keys = shape.blocks + (shape.remembered > 0 and 1 or 0) + keys + crowds
-  if shape.keys == 1 and #shape[1] == 1 and shape[1][1].policy.kind == 'bucket' then
-    shape.bucket, shape.need = shape[1][1].policy, shape[1][1].need
-  end
   return shape, arg
 end
 
@@ -323,9 +285,7 @@ for i = 1, #ARGV[1] do
   if #shape.crowds > 0 then
     instance, name = ARGV[name] + 0, name + 1
   end
-  if not shape.bucket or not consume_bucket(KEYS[key + 1], shape.bucket, shape.need, shape.wanted) then
-    check(shape, key, lease, instance)
-  end
+  check(shape, key, lease, instance)
   key = key + shape.keys
 end
 

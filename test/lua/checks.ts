@@ -30,6 +30,7 @@ async function writeAll(ground: Ground): Promise<readonly Kept[]> {
 
 async function takesNothing(ground: Ground): Promise<void> {
   const own = tokenBucket({ name: 'own', capacity: 1, refillPerSecond: SLOW })
+  const bucket = (name: string) => tokenBucket({ name, capacity: 9, refillPerSecond: SLOW })
   const wide = (by?: 'account') => [
     tokenBucket({ name: 'a', capacity: 9, refillPerSecond: SLOW, ...(by && { by }) } as never) as Policy,
     slidingWindowLog({ name: 'b', quota: 9, windowSeconds: 600, ...(by && { by }) } as never) as Policy,
@@ -37,6 +38,7 @@ async function takesNothing(ground: Ground): Promise<void> {
   for (const policies of [
     [own, ...wide('account')],
     [own, ...wide()],
+    [own, bucket('a'), bucket('b')],
   ]) {
     const limiter = open(
       ground,

@@ -21,7 +21,7 @@ export const mutants: readonly Mutant[] = [
   ...[
     ['a record', "'PX', ceil((last - now) / 1000))", "'EX', 1e9)"],
     ['a record', ", record, 'PX', ceil((last - now) / 1000))", ', record)'],
-    ['a bucket alone', ", entry, 'PX', ceil(lasts / 1000))", ', entry)'],
+    ['a bucket alone', ", unit), 'PX', ceil(lasts / 1000))", ', unit))'],
     ['a log', "redis.call('PEXPIRE', key, ceil(policy.length / 1000))", ''],
     ['leases', "redis.call('PEXPIRE', key, math.ceil(policy.length / 1000))", ''],
     ['an id', ", repeats), 'PX', ceil(lasts / 1000))", ', repeats))'],
@@ -31,7 +31,7 @@ export const mutants: readonly Mutant[] = [
   ),
   ...[
     ['a record', 'ceil((last - now) / 1000)', 'ceil((last - now) / 1000000)'],
-    ['a bucket alone', "entry, 'PX', ceil(lasts / 1000)", "entry, 'PX', ceil(lasts / 1000000)"],
+    ['a bucket alone', "unit), 'PX', ceil(lasts / 1000)", "unit), 'PX', ceil(lasts / 1000000)"],
     ['a log', 'key, ceil(policy.length / 1000)', 'key, ceil(policy.length / 1000000)'],
     ['leases', 'key, math.ceil(policy.length / 1000)', 'key, math.ceil(policy.length / 1000000)'],
   ].map(([what, part = '', by = '']) =>
@@ -46,8 +46,14 @@ export const mutants: readonly Mutant[] = [
   mutant(
     'a refusal takes nothing',
     'a bucket alone is charged by a refused call',
-    'need > 0 and level + need <= policy.most and level <= policy.queue then',
+    'need > 0 and level + need <= most and level <= queue then',
     'need > 0 then',
+  ),
+  mutant(
+    'a refusal takes nothing',
+    'the last of several buckets decides alone',
+    'fits = fits and level + need',
+    'fits = level + need',
   ),
   mutant(
     'a refusal takes nothing',
@@ -108,9 +114,14 @@ export const mutants: readonly Mutant[] = [
   ),
   ...(
     [
-      ['bucket', 'nothing comes back to a bucket alone', '(now - written) * policy.rate', '0'],
-      ['bucket', 'a look is a charge', "wanted = ARGV[arg] == '1'", 'wanted = true'],
-      ['queue', 'a queue is never too long', 'level <= policy.queue', 'true'],
+      ['bucket', 'nothing comes back to a bucket alone', '(now - written) * rate', '0'],
+      [
+        'bucket',
+        'a look is a charge',
+        "takes = ARGV[ARGV[2] + 8] + 0, ARGV[ARGV[2] + 0] == '1'",
+        'takes = ARGV[ARGV[2] + 8] + 0, true',
+      ],
+      ['queue', 'a queue is never too long', 'level <= queue then', 'true then'],
       ['calendar', 'a window ends a µs late', 'if ends <= now then', 'if ends < now then'],
       ['calendar', 'windows begin with calls', 'now - now % length + length', 'now + length'],
       ['from-first', 'windows are those of the calendar', 'policy.by_first_call and now + length or', ''],

@@ -69,6 +69,7 @@ function redisBench<Server extends { stop(): Promise<void> }>(
       let nowUs = START_US
       const scripts = {
         consume: onHandClock('consume'),
+        buckets: onHandClock('buckets'),
         reset: onHandClock('reset'),
         adjust: onHandClock('adjust'),
         lease: onHandClock('lease'),

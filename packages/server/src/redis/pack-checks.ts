@@ -17,7 +17,7 @@ interface Asked {
 
 const NONE: readonly Place[] = []
 
-/** Packs checks into one call of the script `consume`; see its head for the form. */
+/** Packs checks into one call of the script `consume`, or of `buckets` where that will do; see their heads for the form. */
 export function packChecks(ops: readonly Op[], options: KeyOptions, rowOf: RowOf): Call {
   const shapes = createShapes(rowOf)
   const keys: string[] = []
@@ -38,7 +38,7 @@ export function packChecks(ops: readonly Op[], options: KeyOptions, rowOf: RowOf
     asked.push({ op, places, crowds })
   }
   return {
-    script: 'consume',
+    script: asked.every(asksBuckets) ? 'buckets' : 'consume',
     keys,
     args: shapes.argumentsFor(shaped, names),
     read: (answer) => readChecks(answer, asked),
@@ -91,6 +91,13 @@ function readChecks(answer: unknown, asked: readonly Asked[]): readonly Reply[] 
     }
     return op.crowd === undefined ? reply : { ...reply, instances: readCrowds(op.charges, crowds) }
   })
+}
+
+/** Whether a check asks nothing but buckets under one key. */
+function asksBuckets({ op, places, crowds }: Asked): boolean {
+  if (places.length !== 1 || op.blocks.length > 0 || crowds.length > 0) return false
+  if (op.once !== undefined || (op.kind === 'consume' && op.lease !== '')) return false
+  return op.charges.every(({ policy }) => 'ticks' in policy)
 }
 
 /** How many numbers the script answers for a check. */

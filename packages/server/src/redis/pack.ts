@@ -6,7 +6,7 @@ import { packChecks } from './pack-checks.js'
 import { packBlock, packLeases, packResets } from './pack-leases.js'
 import { createRows } from './row.js'
 
-export type ScriptName = 'consume' | 'reset' | 'adjust' | 'lease' | 'block' | 'advance'
+export type ScriptName = 'consume' | 'buckets' | 'reset' | 'adjust' | 'lease' | 'block' | 'advance'
 
 /** A script call: its keys and arguments, and how to read what it answers. */
 export interface Call {

@@ -35,6 +35,7 @@ export interface RedisStoreOptions {
 /** The scripts, and arguments that go with every call of them. */
 export interface Scripts {
   readonly consume: string
+  readonly buckets: string
   readonly reset: string
   readonly adjust: string
   readonly lease: string
@@ -78,6 +79,7 @@ export function createRedisStore(client: RedisClient, options: RedisStoreOptions
     () => routes,
     {
       consume: script('consume'),
+      buckets: script('buckets'),
       reset: script('reset'),
       adjust: script('adjust'),
       lease: script('lease'),
