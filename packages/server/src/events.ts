@@ -1,3 +1,4 @@
+import type { Decision, Source } from './decision.js'
 import type { BreakerState } from './failure/breaker.js'
 import type { FailureMode } from './failure/watch.js'
 import type { BucketOwner } from './store.js'
@@ -21,7 +22,10 @@ export type FailureReason =
   | 'configuration'
   | 'error'
 
-/** What a limiter tells of itself, besides its decisions. All are limited, so that an outage floods no log. */
+/**
+ * What a limiter tells of itself. All are limited, so that neither an outage nor a flood of calls floods who listens: a
+ * few at once, then one of a kind a second.
+ */
 export type LimiterEvent =
   /** Decisions are being made without the store. At once when it begins, then at most once a second. */
   | {
@@ -54,26 +58,44 @@ export type LimiterEvent =
       readonly error: Error
     }
   /** A stored state could not be read and was begun afresh. */
-  | { readonly type: 'healed'; readonly policy: string; readonly owner: BucketOwner }
+  | {
+      readonly type: 'healed'
+      readonly policy: string
+      readonly owner: BucketOwner
+      /** How often it has happened since it was last told, this time included. */
+      readonly times: number
+    }
   /** Units that this process had taken ahead are known to the store no more: the bucket was reset or lost, or the process stood still. */
   | {
       readonly type: 'lease-lost'
       readonly policy: string
       readonly owner: BucketOwner
       readonly units: number
+      /** How often it has happened since it was last told, this time included. */
+      readonly times: number
     }
   /** A full memory store forgot a bucket. */
-  | { readonly type: 'evicted'; readonly policy: string; readonly owner: BucketOwner }
+  | {
+      readonly type: 'evicted'
+      readonly policy: string
+      readonly owner: BucketOwner
+      /** How often it has happened since it was last told, this time included. */
+      readonly times: number
+    }
+  /** A call was refused for its policies. Who called is not told; `onDecision` tells of each. */
+  | {
+      readonly type: 'refused'
+      readonly violated: readonly string[]
+      readonly source: Source
+      /** How often it has happened since it was last told, this time included. */
+      readonly times: number
+    }
 
-/** Calls a listener so that its own fault harms nobody: what it throws, now or later, is passed over. */
-export function emitTo(
-  listener: ((event: LimiterEvent) => unknown) | undefined,
-): (event: LimiterEvent) => void {
-  if (listener === undefined) return () => {}
-  return (event) => {
-    try {
-      // A listener watches; it must not be able to stop what it watches.
-      Promise.resolve(listener(event)).catch(() => {})
-    } catch {}
-  }
+/** A decision, with what it cost. */
+export interface DecisionEvent {
+  readonly type: 'decision'
+  readonly kind: 'consume' | 'peek'
+  readonly decision: Decision
+  /** How long it took, in ms. */
+  readonly ms: number
 }

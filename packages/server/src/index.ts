@@ -27,7 +27,7 @@ export type {
   Unavailable,
   Unchecked,
 } from './decision.js'
-export type { FailureReason, LimiterEvent } from './events.js'
+export type { DecisionEvent, FailureReason, LimiterEvent } from './events.js'
 export type { BreakerState } from './failure/breaker.js'
 export type { LocalMode, OnStoreFailure } from './failure/mode.js'
 export type { StoreErrorOptions } from './failure/store-error.js'
@@ -61,3 +61,4 @@ export type {
   Store,
   StoreEvent,
 } from './store.js'
+export type { Logger } from './tell/logger.js'

@@ -1,6 +1,6 @@
 import { type Clock, systemClock } from '@ratepact/contract'
 import { expectLeasable, type LeaseOptions, type LeaseSettings, leasesFrom } from './advance/lease-options.js'
-import type { LimiterEvent } from './events.js'
+import type { DecisionEvent, LimiterEvent } from './events.js'
 import {
   expected,
   expectFunction,
@@ -18,6 +18,7 @@ import { type Plans, type Rules, rulesFrom } from './plans.js'
 import type { Policy } from './policy.js'
 import { type Shards, shardsFrom } from './shard/shards.js'
 import type { Store } from './store.js'
+import type { Logger } from './tell/logger.js'
 
 /** What a limiter may be told besides what it goes by. */
 export interface LimiterSettings {
@@ -68,8 +69,12 @@ export interface LimiterSettings {
   readonly random?: () => number
   /** For how long an admission with an `id` is remembered. @default 60 */
   readonly idSeconds?: number
-  /** Told what goes on. What it throws is passed over. */
+  /** Told what goes on, a few times at once and then no more than one of a kind a second. What it throws is passed over. */
   readonly onEvent?: (event: LimiterEvent) => void
+  /** Told of every decision, for figures: keep it short. What it throws is passed over. */
+  readonly onDecision?: (event: DecisionEvent) => void
+  /** Where to write, in words and sparingly, what somebody should know: `console`, a logger of pino or winston. @default nowhere */
+  readonly logger?: Logger
   /**
    * For deadlines and what an adapter waits for, not for counting: the store has its own clock.
    * @default the machine's
@@ -105,6 +110,8 @@ export interface Settings {
   readonly shards: Shards | undefined
   readonly idMs: number
   readonly onEvent: ((event: LimiterEvent) => void) | undefined
+  readonly onDecision: ((event: DecisionEvent) => void) | undefined
+  readonly logger: Logger | undefined
   readonly clock: Clock
 }
 
@@ -119,7 +126,8 @@ const OPTIONS = [
     'denyCache',
     'denyCacheMaxSeconds',
   ],
-  ...['leases', 'shards', 'random', 'idSeconds', 'hold', 'countInstances', 'onEvent', 'clock'],
+  ...['leases', 'shards', 'random', 'idSeconds', 'hold', 'countInstances', 'onEvent', 'onDecision', 'logger'],
+  ...['clock'],
 ]
 
 /** As long as an adapter holds a request at most. */
@@ -136,6 +144,8 @@ export function settingsFrom(options: LimiterOptions | PlannedLimiterOptions): S
     clock = systemClock,
     idSeconds = 60,
     onEvent,
+    onDecision,
+    logger,
   } = given
   const { blocks = false, denyCache = true, denyCacheMaxSeconds = 1, hold, countInstances = false } = given
   if (hold !== undefined) expectSeconds('hold', hold, 0.001, LONGEST_HOLD_SECONDS)
@@ -151,6 +161,8 @@ export function settingsFrom(options: LimiterOptions | PlannedLimiterOptions): S
   expectSeconds('denyCacheMaxSeconds', denyCacheMaxSeconds, 0, 3600)
   expectSeconds('idSeconds', idSeconds, 1, 86_400)
   if (onEvent !== undefined) expectFunction('onEvent', onEvent)
+  if (onDecision !== undefined) expectFunction('onDecision', onDecision)
+  if (logger !== undefined) expectLogger(logger)
   expectClock(clock)
   const leases = leasesFrom(given.leases)
   if (leases !== undefined) expectLeasable(rules.all, store, { blocks, hold: holdMs > 0, countInstances })
@@ -172,6 +184,8 @@ export function settingsFrom(options: LimiterOptions | PlannedLimiterOptions): S
     shards,
     idMs,
     onEvent,
+    onDecision,
+    logger,
     clock,
   }
 }
@@ -191,6 +205,13 @@ function expectSlotBy(slotBy: string | undefined, { all }: Rules): void {
   if (slotBy === undefined || all.some(({ by }) => by === slotBy)) return
   const kinds = [...new Set(all.map(({ by }) => show(by)))].join(', ')
   throw new TypeError(expected('slotBy of the store', `a kind that a policy counts by (${kinds})`, slotBy))
+}
+
+function expectLogger(logger: unknown): void {
+  const given = (typeof logger === 'object' && logger !== null ? logger : {}) as Partial<Logger>
+  for (const level of ['info', 'warn', 'error'] as const)
+    if (typeof given[level] !== 'function')
+      throw new TypeError(expected('logger', 'a logger with info, warn and error, such as console', logger))
 }
 
 function expectStore(store: unknown): asserts store is Store {

@@ -5,7 +5,6 @@ import type { Cost } from './cost.js'
 import type { Decision } from './decision.js'
 import { callerOf, createDenyCache } from './deny-cache.js'
 import { createEffects } from './effects.js'
-import { emitTo } from './events.js'
 import { createAsk, DEFAULT_TIMEOUT_MS } from './failure/ask.js'
 import { createBreaker } from './failure/breaker.js'
 import { checkStore } from './failure/check.js'
@@ -27,6 +26,7 @@ import { type Receipt, receiptOf } from './receipt.js'
 import { createScopeKeys } from './scope.js'
 import type { Shards, Spread } from './shard/shards.js'
 import type { Charge, Finding, Reply } from './store.js'
+import { createTeller, safely } from './tell/teller.js'
 
 /** Decides who may call now. */
 export interface Limiter<
@@ -109,7 +109,8 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
   const settings = settingsFrom(options)
   const { rules, store, onStoreFailure, blocks, clock, shards } = settings
   const kinds = kindsOf(rules.all)
-  const emit = emitTo(settings.onEvent)
+  const tell = createTeller(clock, settings.onEvent, settings.logger)
+  const emit = tell ?? (() => {})
   const watch = createWatch(clock, emit, () => closing !== undefined)
   const breaker = createBreaker(clock, store.timeoutMs ?? DEFAULT_TIMEOUT_MS, (state, retryInMs, error) =>
     emit({ type: 'breaker', state, ...(error && { retryInMs, error }) }),
@@ -275,6 +276,8 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
 
   function noted(decision: Decision, receipt?: Receipt): Decision {
     effects.remember(decision, receipt)
+    if (decision.outcome === 'refused')
+      tell?.({ type: 'refused', violated: decision.violated, source: decision.source })
     return decision
   }
 
@@ -283,6 +286,17 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
       const charge = charges[index]
       if (charge !== undefined) emit({ type: 'healed', policy: charge.policy.name, owner: charge.owner })
     }
+  }
+
+  /** The same, with each decision told. */
+  function told(kind: 'consume' | 'peek', partition: unknown, call?: ConsumeOptions): Promise<Decision> {
+    const { onDecision } = settings
+    if (onDecision === undefined) return decide(kind, partition, call)
+    const fromMs = clock.now()
+    return decide(kind, partition, call).then((decision) => {
+      safely(onDecision, { type: 'decision', kind, decision, ms: clock.now() - fromMs })
+      return decision
+    })
   }
 
   async function changeBlock(partition: unknown, ms: number | 'forever' | 'none'): Promise<boolean> {
@@ -303,8 +317,8 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
     policies: rules.all,
     countsInstances: settings.countInstances,
     policiesOf: (plan) => rules.policiesOf(plan).policies,
-    consume: (partition, call) => decide('consume', partition, call),
-    peek: (partition, call) => decide('peek', partition, call),
+    consume: (partition, call) => told('consume', partition, call),
+    peek: (partition, call) => told('peek', partition, call),
     async reset(partition, call = {}) {
       expectOpen()
       expectCall(call, rules.all, settings.countInstances)

@@ -108,6 +108,7 @@ describe('a process with leases', () => {
         policy: 'daily',
         owner: { kind: 'client', value: 'hot' },
         units: expect.any(Number),
+        times: 1,
       },
     ])
     expect(availableOf(await all.call(member))[0]).toBeGreaterThan(700)

@@ -130,7 +130,7 @@ describe('what is stored', () => {
       expect(await redis.type(KEY)).toBe('string')
       expect(await redis.pttl(KEY)).toBeGreaterThan(0)
       expect(events.filter(({ type }) => type === 'healed')).toEqual([
-        { type: 'healed', policy: 'burst', owner: { kind: 'client', value: 'a' } },
+        { type: 'healed', policy: 'burst', owner: { kind: 'client', value: 'a' }, times: 1 },
       ])
     },
   )

@@ -1,9 +1,9 @@
 import type { Clock } from '@ratepact/contract'
 import type { Reading } from '../algorithm/meter.js'
 import type { Decision } from '../decision.js'
-import type { LimiterEvent } from '../events.js'
 import { homeText } from '../home.js'
 import type { Advance, BucketOwner, Charge, Op, Reply } from '../store.js'
+import type { Happening } from '../tell/teller.js'
 import { createHeat } from './heat.js'
 import { type Account, Holding } from './holding.js'
 import { isLeasable, type LeaseSettings, lifeOf, mostOf } from './lease-options.js'
@@ -42,7 +42,7 @@ export function createLeases(
   settings: LeaseSettings,
   ask: (op: Op) => Promise<Reply>,
   clock: Clock,
-  emit: (event: LimiterEvent) => void,
+  emit: (event: Happening) => void,
 ): Leases {
   const holdings = new Map<string, Holding>()
   const heat = createHeat()

@@ -1,6 +1,6 @@
 import type { Clock } from '@ratepact/contract'
-import type { LimiterEvent } from '../events.js'
-import { createRation } from './ration.js'
+import { createRation } from '../tell/ration.js'
+import type { Happening } from '../tell/teller.js'
 import type { StoreError } from './store-error.js'
 
 /** How calls are decided without the store. */
@@ -20,11 +20,7 @@ const CONFIG_FAULT_EVERY_MS = 60_000
 const MOST_CODES = 32
 
 /** Events are limited to one a second, faults of configuration to one a minute, so that an outage floods no log. */
-export function createWatch(
-  clock: Clock,
-  emit: (event: LimiterEvent) => void,
-  isClosed: () => boolean,
-): Watch {
+export function createWatch(clock: Clock, emit: (event: Happening) => void, isClosed: () => boolean): Watch {
   const turn = createRation(clock, EVERY_MS, TURNS_AT_ONCE)
   const faults = new Map<string, () => number>()
   let sinceMs: number | undefined

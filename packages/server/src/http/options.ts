@@ -132,7 +132,7 @@ const OWN = [
 /** The options that a limiter is made from. */
 export const OF_LIMITER: readonly string[] = [
   ...['policies', 'plans', 'defaultPlan', 'store', 'blocks', 'denyCache', 'denyCacheMaxSeconds', 'idSeconds'],
-  ...['hold', 'countInstances', 'onEvent', 'clock'],
+  ...['hold', 'countInstances', 'onEvent', 'onDecision', 'logger', 'clock'],
 ]
 
 /** Checks the options of an adapter, all but those that the limiter checks. @throws TypeError naming the option */
