@@ -29,7 +29,10 @@ export interface MemoryStoreOptions {
 }
 
 /** Monotonic, and near enough to the date that windows of the calendar begin where people expect them. */
-const calendarClock: Pick<Clock, 'now'> = { now: () => performance.timeOrigin + systemClock.now() }
+function calendarClock(): Pick<Clock, 'now'> {
+  const originMs = performance.timeOrigin
+  return { now: () => originMs + systemClock.now() }
+}
 
 /**
  * Buckets in this process. For one process, for tests, and as a start: several processes each count for
@@ -50,7 +53,7 @@ export interface Memory extends Store {
 export function openMemory(options: MemoryStoreOptions): Memory {
   expectObject('the options of memoryStore', options)
   expectOnly('memoryStore', options, ['maxBuckets', 'clock', 'random'])
-  const { maxBuckets = 100_000, clock = calendarClock, random = Math.random } = options
+  const { maxBuckets = 100_000, clock = calendarClock(), random = Math.random } = options
   expectInteger('maxBuckets', maxBuckets, 1, 2 ** 24)
   expectNow('clock', clock)
   expectFunction('random', random)
