@@ -1,5 +1,5 @@
 import { meterOf } from './algorithm/algorithms.js'
-import type { Decision, Limit } from './decision.js'
+import type { Decision, Limit, Source } from './decision.js'
 import { type Held, limitOf } from './limit.js'
 import type { Policy } from './policy.js'
 import type { Charge, Reply } from './store.js'
@@ -10,10 +10,11 @@ export function decisionOf<Name extends string>(
   { admitted, readings, nowUs, instants, blockedUs, replayed, instances }: Reply,
   consumed: boolean,
   scopeKeys: (scope: string) => Uint8Array,
+  source: Source = 'store',
 ): Decision<Name> {
   if (blockedUs > 0) {
     const wait = Number.isFinite(blockedUs) ? { retryAfterSeconds: blockedUs / 1e6 } : {}
-    return { outcome: 'blocked', allowed: false, ...wait, source: 'store' }
+    return { outcome: 'blocked', allowed: false, ...wait, source }
   }
   const taken = admitted && consumed && !replayed
   const clock = (i: number) => instants?.[i] ?? nowUs
@@ -47,7 +48,7 @@ export function decisionOf<Name extends string>(
       limits,
       delaySeconds: longestDelayUs / 1e6,
       replayed,
-      source: 'store',
+      source,
     }
   return {
     outcome: 'refused',
@@ -55,7 +56,7 @@ export function decisionOf<Name extends string>(
     limits,
     violated,
     retryAfterSeconds: longestWaitUs / 1e6,
-    source: 'store',
+    source,
   }
 }
 

@@ -170,7 +170,7 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
       }
     }
     const sentMs = clock.now()
-    const leased = fromLease(kind, partition, call, chosen)
+    const leased = fromLease(kind, partition, call, chosen, sentMs)
     if (leased !== undefined) return leased
     if (shards !== undefined) return sharded(shards, kind, partition, call, chosen)
     const caller = denials === undefined ? undefined : callerFor(partition, call, chosen)
@@ -267,10 +267,11 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
     partition: unknown,
     call: ConsumeOptions,
     { plan, policies }: Chosen,
+    nowMs: number,
   ): Decision | undefined {
     if (leases === undefined || call.id !== undefined) return undefined
     const charges = chargesOf(partition, call, policies, kinds, store.slotBy)
-    const answer = answerFrom(leases, charges, kind === 'consume', () => clock.now(), scopeKeys)
+    const answer = answerFrom(leases, charges, kind === 'consume', nowMs, scopeKeys)
     return answer && noted(planned(answer.decision, plan), answer.receipt)
   }
 

@@ -2,14 +2,20 @@ import { isHeld } from './algorithm/fixed-window-count.js'
 import type { Reading } from './algorithm/meter.js'
 import type { Change, Charge, Op, Reply } from './store.js'
 
+/** Where units came from that were not taken from the store, and may be put back. */
+export interface Origin {
+  /** @returns false when that is not possible any more: they are the store's to take back */
+  putBack(units: number): boolean
+}
+
 /** What an admission charged, kept so that it can be given back: once, and only as much. */
 export interface Receipt {
   readonly charges: readonly Charge[]
   /** Where each charge was made, and how full it made a bucket. */
   readonly marks: readonly { readonly mark: number; readonly top: number }[]
   readonly lease: string
-  /** Puts units of a charge back where this process had taken them from, ahead; false when it cannot any more. */
-  readonly putBack?: (nth: number, units: number) => boolean
+  /** Where this process had the units of each charge from, which it had taken ahead. */
+  readonly from?: readonly Origin[]
   /** Units of each charge that have not been given back. */
   left: number[]
   closed: boolean
@@ -21,6 +27,7 @@ export function receiptOf(
   charges: readonly Charge[],
   { readings, nowUs, instants }: Pick<Reply, 'readings' | 'nowUs' | 'instants'>,
   lease: string,
+  from?: readonly Origin[],
 ): Receipt {
   return {
     charges,
@@ -28,6 +35,7 @@ export function receiptOf(
     lease,
     left: charges.map(costOf),
     closed: false,
+    ...(from !== undefined && { from }),
   }
 }
 
@@ -63,7 +71,7 @@ export function changesTo(
   for (const [i, { policy, owner }] of receipt.charges.entries()) {
     const units = (costs[i] ?? 0) - (receipt.left[i] ?? 0)
     const where = receipt.marks[i]
-    if (units < 0 && receipt.putBack?.(i, -units) === true) put = true
+    if (units < 0 && receipt.from?.[i]?.putBack(-units) === true) put = true
     else if (units !== 0 && where !== undefined && policy.algorithm !== 'concurrency')
       changes.push({ policy, owner, units, ...where })
   }

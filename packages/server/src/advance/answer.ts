@@ -16,28 +16,26 @@ export function answerFrom(
   leases: Leases,
   charges: readonly Charge[],
   charged: boolean,
-  now: () => number,
+  nowMs: number,
   scopeKeys: (scope: string) => Uint8Array,
 ): Answer | undefined {
-  const leased = leases.find(charges, charged, now())
+  const leased = leases.find(charges, charged, nowMs)
   if (leased === undefined) return undefined
-  const { readings, nowUs, taken } = leased
-  const reply = { admitted: true, readings, nowUs, blockedUs: 0, replayed: false, healed: [] }
-  const said = decisionOf(charges, reply, charged, scopeKeys) as Admitted
-  const decision: Admitted = { ...said, source: 'lease' }
+  const { readings, instants, taken } = leased
+  const [nowUs = 0] = instants
+  const reply = { admitted: true, readings, nowUs, instants, blockedUs: 0, replayed: false, healed: [] }
+  const decision = decisionOf(charges, reply, charged, scopeKeys, 'lease') as Admitted
   if (!charged) return { decision }
-  const receipt = receiptOf(charges, { nowUs, readings: emptyReadings(charges, readings) }, '')
-  const putBack = (nth: number, units: number): boolean => {
-    const from = taken[nth]
-    return from?.holding.putBack(units, from.epoch, now()) === true
-  }
-  return { decision, receipt: { ...receipt, putBack } }
+  const own = { nowUs, instants, readings: emptyReadings(charges, readings) }
+  return { decision, receipt: receiptOf(charges, own, '', taken) }
 }
+
+const EMPTY: Reading = [0]
 
 /**
  * What was read of buckets as if they had been empty before the call: what is held by others counts as in use but does
  * not flow back, so that of a charge only what it would leave of an empty bucket is sure to be there still.
  */
 export function emptyReadings(charges: readonly Charge[], readings: readonly Reading[]): readonly Reading[] {
-  return readings.map((reading, i) => (charges[i]?.policy.algorithm === 'token-bucket' ? [0] : reading))
+  return readings.map((reading, i) => (charges[i]?.policy.algorithm === 'token-bucket' ? EMPTY : reading))
 }

@@ -1,4 +1,6 @@
+import type { Clock } from '@ratepact/contract'
 import type { Reading } from '../algorithm/meter.js'
+import type { Origin } from '../receipt.js'
 import type { Advance, BucketOwner, Reply } from '../store.js'
 import { type LeasablePolicy, type LeaseSettings, lifeOf, mostOf } from './lease-options.js'
 
@@ -13,6 +15,19 @@ export interface Account {
   readonly left: number
 }
 
+/** The time between two accounts. */
+class Since implements Origin {
+  readonly #holding: Holding
+
+  constructor(holding: Holding) {
+    this.#holding = holding
+  }
+
+  putBack(units: number): boolean {
+    return this.#holding.putBack(units, this)
+  }
+}
+
 /** Units of one bucket that this process holds ahead. */
 export class Holding {
   readonly policy: LeasablePolicy
@@ -22,8 +37,8 @@ export class Holding {
   left = 0
   /** Units used that the store has not been told of. */
   spent = 0
-  /** Raised with each account: what was used before it can be given back by the store only. */
-  epoch = 0
+  /** What units used since the last account come from: those used before can be given back by the store only. */
+  source: Origin = new Since(this)
   /** From this instant on nothing may be used any more: twice a round trip before the store takes it back. */
   stopMs: number = Number.NEGATIVE_INFINITY
   /** The account under way. */
@@ -34,6 +49,7 @@ export class Holding {
   dropped = false
   /** Before this instant no more is asked, for there was none. */
   notBeforeMs: number = Number.NEGATIVE_INFINITY
+  readonly #clock: Clock
   readonly #most: number
   readonly #refillBelow: number
   #endsUs = 0
@@ -45,21 +61,24 @@ export class Holding {
   #storeUs = 0
   #cameMs = 0
   #free = 0
+  /** Whether an account has been sent: until then its rate is what was seen before. */
+  #isKnown = false
 
   constructor(
     policy: LeasablePolicy,
     owner: BucketOwner,
     settings: LeaseSettings,
     rate: number,
-    nowMs: number,
+    clock: Clock,
   ) {
+    this.#clock = clock
     this.policy = policy
     this.owner = owner
     this.lifeMs = lifeOf(policy, settings)
     this.#most = mostOf(policy, settings)
     this.#refillBelow = settings.refillBelow
     this.#rate = rate
-    this.#askedMs = nowMs
+    this.#askedMs = clock.now()
   }
 
   /** Whether so many units can be used now. */
@@ -78,9 +97,10 @@ export class Holding {
     this.#demand += units
   }
 
-  /** Puts units back that were used in this epoch. @returns false when the store has been told of them */
-  putBack(units: number, epoch: number, nowMs: number): boolean {
-    if (epoch !== this.epoch || this.dropped || units > this.spent || nowMs >= this.stopMs) return false
+  /** Puts units back that were used since the last account. @returns false when the store has been told of them */
+  putBack(units: number, source: Origin): boolean {
+    if (source !== this.source || this.dropped || units > this.spent) return false
+    if (this.#clock.now() >= this.stopMs) return false
     this.left += units
     this.spent -= units
     return true
@@ -117,12 +137,13 @@ export class Holding {
   /** The account to be sent: what was used, whether the rest is kept, how much more is wanted. */
   account(keep: boolean, nowMs: number): Account {
     const elapsedMs = Math.max(nowMs - this.#askedMs, this.lifeMs / 8)
-    if (this.epoch > 0) this.#rate = (this.#rate + this.#demand / elapsedMs) / 2
+    if (this.#isKnown) this.#rate = (this.#rate + this.#demand / elapsedMs) / 2
     const { policy, owner, left, spent } = this
     const held = { endsUs: this.#endsUs, units: left + spent, spent }
     const want = keep ? Math.max(0, this.#target() - left) : 0
     this.spent = 0
-    this.epoch += 1
+    this.source = new Since(this)
+    this.#isKnown = true
     this.#demand = 0
     this.#askedMs = nowMs
     if (!keep) this.left = 0

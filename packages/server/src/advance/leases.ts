@@ -2,23 +2,20 @@ import type { Clock } from '@ratepact/contract'
 import type { Reading } from '../algorithm/meter.js'
 import type { Decision } from '../decision.js'
 import { homeText } from '../home.js'
+import type { Origin } from '../receipt.js'
 import type { Advance, BucketOwner, Charge, Op, Reply } from '../store.js'
 import type { Happening } from '../tell/teller.js'
 import { createHeat } from './heat.js'
 import { type Account, Holding } from './holding.js'
 import { isLeasable, type LeaseSettings, lifeOf, mostOf } from './lease-options.js'
 
-/** Where the units of a charge came from, so that they can be put back there. */
-export interface Taken {
-  readonly holding: Holding
-  readonly epoch: number
-}
-
 /** A call answered from what this process holds. */
 export interface Leased {
   readonly readings: readonly Reading[]
-  readonly nowUs: number
-  readonly taken: readonly Taken[]
+  /** The store's time, by the clock of whichever server keeps each bucket. */
+  readonly instants: readonly number[]
+  /** Where the units of each charge come from. */
+  readonly taken: readonly Origin[]
 }
 
 /** Units that this process holds ahead of the calls that will use them. */
@@ -116,10 +113,15 @@ export function createLeases(
     const rate = heat.note(key, cost, lifeOf(policy, settings), nowMs)
     if (rate === undefined || free < LEAST_FREE || mostOf(policy, settings) < LEAST_UNITS || closed) return
     if (holdings.size >= settings.maxPartitions) return
-    const holding = new Holding(policy, owner, settings, rate, nowMs)
+    const holding = new Holding(policy, owner, settings, rate, clock)
     holdings.set(key, holding)
     send(key, holding, true)
     arm()
+  }
+
+  function use(holding: Holding, units: number, nowMs: number): void {
+    holding.use(units)
+    if (holding.wantsMore(nowMs)) send(keyOf(holding.policy.name, holding.owner), holding, true)
   }
 
   return {
@@ -131,16 +133,17 @@ export function createLeases(
         if (holding === undefined || holding.policy !== policy || !holding.has(cost, nowMs)) return undefined
         found.push(holding)
       }
-      const readings = found.map((holding) => holding.reading())
-      const nowUs = Math.max(...found.map((holding) => holding.storeUs(nowMs)))
-      const taken = found.map((holding) => ({ holding, epoch: holding.epoch }))
-      if (charge)
-        for (const [i, holding] of found.entries()) {
-          const { policy, owner, cost } = charges[i] as Charge
-          holding.use(cost)
-          if (holding.wantsMore(nowMs)) send(keyOf(policy.name, owner), holding, true)
-        }
-      return { readings, nowUs, taken }
+      const readings: Reading[] = []
+      const taken: Origin[] = []
+      const instants: number[] = []
+      for (let i = 0; i < found.length; i += 1) {
+        const [holding, { cost }] = [found[i] as Holding, charges[i] as Charge]
+        readings.push(holding.reading())
+        taken.push(holding.source)
+        instants.push(holding.storeUs(nowMs))
+        if (charge) use(holding, cost, nowMs)
+      }
+      return { readings, instants, taken }
     },
 
     note(charges, decision) {
