@@ -14,5 +14,17 @@ const limiter = createLimiter({ policies, store: redisStore(client) })
 const leased = createLimiter({ policies, store: redisStore(client), leases: {} })
 for (let i = 0; i < 20; i += 1) await leased.consume('b')
 const inMemory = createLimiter({ policies, store: memoryStore() })
+const local = createLimiter({
+  policies,
+  store: redisStore(client),
+  onStoreFailure: { local: { instances: 2 } },
+  logger: { info() {}, warn() {}, error: () => Promise.reject(new Error('no log')) },
+})
+for (let i = 0; i < 5; i += 1) await local.consume('c')
 await Promise.all([limiter.consume('a'), inMemory.consume('a')])
-if (state === 'closed') await Promise.all([limiter.close(), leased.close()])
+if (state === 'closed') await Promise.all([limiter.close(), leased.close(), local.close(), local.close()])
+if (state === 'closed under calls') {
+  const calls = [limiter, leased, local].flatMap((each) => [each.consume('d'), each.peek('d'), each.check()])
+  await Promise.all([limiter, leased, local].map((each) => each.close()))
+  await Promise.all(calls)
+}

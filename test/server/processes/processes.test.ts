@@ -47,7 +47,7 @@ describe('4 processes that make 250 calls each at once on one key of 100 units',
 })
 
 describe('a process', { timeout: 60_000 }, () => {
-  it.each(['up', 'down', 'stopped', 'closed'])(
+  it.each(['up', 'down', 'stopped', 'closed', 'closed under calls'])(
     'ends by itself with a limiter left open, Redis being %s',
     async (state) => {
       const own = await startRedis()
