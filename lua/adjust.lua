@@ -2,9 +2,9 @@
   Gives back or takes more of what was charged before, each policy for itself and only where the charge still counts.
 
   KEYS  one key per policy: the record of a partition, or a log
-  ARGV  per policy: id, kind, three numbers, a fourth (see includes), the mark of the charge (the window in which, or
-        the instant at which it was made), what to add (negative: to give back), the most that may be in use after it,
-        of a bucket the ticks in use when the charge had been made (what has flowed back since cannot be given back)
+  ARGV  per policy: its seven arguments (see includes), the mark of the charge (the window in which, or the instant at
+        which it was made), what to add (negative: to give back), of a bucket the ticks in use when the charge had been
+        made (what has flowed back since cannot be given back)
   Returns the time in microseconds, then 1 for each policy that was changed, else 0
 ]]
 --- @include "includes/now"
@@ -18,22 +18,26 @@
 local now = now_us()
 local reply = { now }
 
-local function within(value, most)
-  return value < 0 and 0 or value > most and most or value
+-- What is in use after a change: what is taken goes no further than the most, what is given back no lower than 0.
+local function in_use_after(used, change, most)
+  if change > 0 then
+    return math.max(used, math.min(used + change, most))
+  end
+  return math.max(0, used + change)
 end
 
 -- A charge is looked for among so many calls that came after it; beyond that it stays, so that nobody waits.
 local FARTHEST = 1000
 
 -- Changes calls of one instant in a log, as many as it takes. Returns 1 if anything was changed, else 0.
-local function adjust_log(key, mark, add, most, policy)
+local function adjust_log(key, mark, add, policy)
   if mark + policy.length <= now then
     return 0
   end
   local length, left, shift = log_length(key), add, 0
   if add > 0 then
     local used = log_used(key, now, 0, policy)
-    left = within(used + add, most) - used
+    left = in_use_after(used, add, policy.bound) - used
   end
   local index = log_first(key, 0, length, function(made)
     return made >= mark
@@ -58,51 +62,53 @@ local function adjust_log(key, mark, add, most, policy)
 end
 
 -- The entry with its change, or nil where the charge does not count any more.
-local function adjusted(record, at, mark, add, most, top, policy)
+local function adjusted(record, at, mark, add, top, policy)
+  local most = policy.bound
   if policy.kind == 'bucket' then
     local level = at and bucket_level(record, at, now, policy) or 0
     if add < 0 then
       local flowed = now > mark and (now - mark) * policy.rate or 0
-      add = -within(-add, within(top - flowed, most))
+      local there = math.min(math.max(top - flowed, 0), policy.believed)
+      add = math.max(add, -there)
     end
-    local after = within(level + add, most)
+    local after = in_use_after(level, add, most)
     return after ~= level and bucket_entry(now, after, policy) or nil
   elseif policy.kind == 'window' then
     local used, ends, held = window_used(record, at, now, policy)
     if ends == mark then
-      local after = within(used + add, most)
+      local after = in_use_after(used, add, most)
       return after ~= used and window_entry(after, ends, held, policy) or nil
     elseif ends + policy.length == mark then
       -- A call that is held is charged to the window that comes.
-      local after = within(held + add, most)
+      local after = in_use_after(held, add, most)
       return after ~= held and window_entry(used, ends, after, policy) or nil
     end
     return nil
   end
   local current, previous, start = counter_used(record, at, now, policy)
   if start == mark then
-    local after = within(current + add, most)
+    local after = in_use_after(current, add, most)
     return after ~= current and counter_entry(after, previous, start, policy) or nil
   elseif start - policy.length == mark then
-    local after = within(previous + add, most)
+    local after = in_use_after(previous, add, most)
     return after ~= previous and counter_entry(current, after, start, policy) or nil
   end
   return nil
 end
 
 for i = 1, #KEYS do
-  local row = (i - 1) * (POLICY + 4) + 1
+  local row = (i - 1) * (POLICY + 3) + 1
   local policy, change = policy_at(row), row + POLICY
-  local mark, add, most, top = ARGV[change] + 0, ARGV[change + 1] + 0, ARGV[change + 2] + 0, ARGV[change + 3] + 0
+  local mark, add, top = ARGV[change] + 0, ARGV[change + 1] + 0, ARGV[change + 2] + 0
   if policy.kind == 'log' then
     local _, changed = with_log(KEYS[i], function()
-      return adjust_log(KEYS[i], mark, add, most, policy)
+      return adjust_log(KEYS[i], mark, add, policy)
     end)
     reply[i + 1] = changed
   else
     local record = read_record(KEYS[i])
     local at = find_entry(record, policy.id)
-    local entry = adjusted(record, at, mark, add, most, top, policy)
+    local entry = adjusted(record, at, mark, add, top, policy)
     if entry then
       write_record(KEYS[i], with_entry(record, at, entry), now)
     end

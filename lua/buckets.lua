@@ -3,7 +3,7 @@
   such, and what they need of a script is so little that the rest of it would cost more than they do.
 
   KEYS  a record per check; a key may come again
-  ARGV  as of `consume`: the shape of each check, first arguments of the shapes and of what follows them, per policy six
+  ARGV  as of `consume`: the shape of each check, first arguments of the shapes and of what follows them, per policy seven
         arguments, then per shape '1' to charge or '0' to look, five that say nothing here, number of policies, per
         policy its first argument and what is needed
   Returns the time in microseconds; then for each policy asked the ticks in use before the check; then the positions

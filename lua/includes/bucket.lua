@@ -1,10 +1,10 @@
 -- Token and leaky buckets.
 
 -- Ticks in use, now; whether the entry should be written again, because it was written under other numbers (it keeps
--- the units that were in use) or later than now (the clock was set back); whether it could not be believed.
--- No debt is above twice the capacity, however it came about.
+-- the units that were in use) or later than now (the clock was set back), or because it says more than is believed,
+-- which has to begin to flow back now; whether it says nothing at all.
 local function bucket_level(record, at, now, policy)
-  local unit, rate, capacity = policy.unit, policy.rate, policy.most
+  local unit, rate = policy.unit, policy.rate
   local _, until_us, written, used, unit_then = unpack_struct(FORMAT, record, at)
   if until_us <= now then
     return 0, false, false
@@ -19,12 +19,13 @@ local function bucket_level(record, at, now, policy)
   if renumbered then
     level = ceil(used * (span - elapsed) / span / unit_then * unit)
   end
+  local excess = level > policy.believed
   if level < 0 then
     level = 0
-  elseif level > 2 * capacity then
-    level = 2 * capacity
+  elseif excess then
+    level = policy.believed
   end
-  return level, renumbered or written > now, false
+  return level, renumbered or written > now or excess, false
 end
 
 local function bucket_entry(now, level, policy)

@@ -3,9 +3,9 @@
 
 -- Units used in the window that is now; its end; units held for the next; whether the entry should be written again;
 -- whether it could not be believed. A window kept under another length, or before the clock was set back, hands its
--- units on to the window that is now. No debt is above twice the quota.
+-- units on to the window that is now. No debt is above what it may be.
 local function window_used(record, at, now, policy)
-  local length, quota = policy.length, policy.most
+  local length = policy.length
   local fresh = policy.by_first_call and now + length or now - now % length + length
   if not at then
     return 0, fresh, 0, false, false
@@ -25,11 +25,11 @@ local function window_used(record, at, now, policy)
       ends = middle
     end
   end
-  if used > 2 * quota then
-    used = 2 * quota
+  if used > policy.believed then
+    used = policy.believed
   end
-  if held > 2 * quota then
-    held = 2 * quota
+  if held > policy.believed then
+    held = policy.believed
   end
   if start > now or ends - start ~= length or ends - now > length then
     return used, ends < fresh and ends or fresh, held, true, false

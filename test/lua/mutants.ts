@@ -40,8 +40,8 @@ export const mutants: readonly Mutant[] = [
   mutant(
     'a refusal takes nothing',
     'a refused call is charged',
-    'takes, nth = wanted and fits and not repeated, before',
-    'takes, nth = wanted and not repeated, before',
+    'takes, nth, instead = wanted and fits and not repeated, before',
+    'takes, nth, instead = wanted and not repeated, before',
   ),
   mutant(
     'a refusal takes nothing',
@@ -64,8 +64,8 @@ export const mutants: readonly Mutant[] = [
   mutant(
     'a refusal takes nothing',
     'the last of several policies of a partition decides alone',
-    'fits = fits and fit\nend\nreturn record, fits',
-    'fits = fit\nend\nreturn record, fits',
+    'if not fit then\nif ask.group then\nmisfits[ask.group] = true\nelse\nfits = false\nend\nend\nend',
+    'fits = fit\nend',
   ),
   mutant(
     'clocks of processes do not matter',
@@ -92,7 +92,12 @@ export const mutants: readonly Mutant[] = [
     'wanted = wanted and left == 0',
     'wanted = wanted',
   ),
-  mutant('an id is charged once', 'a refused call is remembered', 'if id and takes then', 'if id then'),
+  mutant(
+    'an id is charged once',
+    'a refused call is remembered',
+    'if id and (takes or instead) then',
+    'if id then',
+  ),
   mutant(
     'an id is charged once',
     'an admission is repeated without end',
@@ -109,8 +114,8 @@ export const mutants: readonly Mutant[] = [
   mutant(
     'a refund gives back what was taken',
     'what has flowed back by itself is given back again',
-    'within(top - flowed, most)',
-    'most',
+    'math.min(math.max(top - flowed, 0), policy.believed)',
+    'policy.believed',
   ),
   ...(
     [

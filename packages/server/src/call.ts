@@ -5,6 +5,7 @@ import { hash48 } from './hash.js'
 import { homeOf, valuesOf } from './partition.js'
 import type { Policy } from './policy.js'
 import type { BucketOwner, Charge, Op } from './store.js'
+import type { Asked } from './trial.js'
 
 export interface ConsumeOptions<Name extends string = string, Plan extends string = string> {
   /** @default 1 for every policy counted in requests */
@@ -57,11 +58,11 @@ export type Check = Extract<Op, { kind: 'consume' | 'peek' }>
 /** The op that a call comes to. */
 export function opFor(
   kind: 'consume' | 'peek',
-  charges: readonly Charge[],
+  asked: Pick<Asked, 'charges' | 'trials' | 'all'>,
   call: ConsumeOptions,
   settings: { readonly blocks: boolean; readonly idMs: number; readonly countInstances: boolean },
 ): Check {
-  const op = withoutCrowd(kind, charges, call, settings)
+  const op = withoutCrowd(kind, asked, call, settings)
   if (!settings.countInstances) return op
   const { instance } = call
   return { ...op, crowd: { instance: instance === undefined ? 0 : hash48(instance) } }
@@ -69,19 +70,21 @@ export function opFor(
 
 function withoutCrowd(
   kind: 'consume' | 'peek',
-  charges: readonly Charge[],
+  { charges, trials, all }: Pick<Asked, 'charges' | 'trials' | 'all'>,
   { id, scope = '' }: ConsumeOptions,
   { blocks, idMs }: { readonly blocks: boolean; readonly idMs: number },
 ): Check {
-  const blocked = blocks ? ownersIn(charges) : []
-  const [first] = charges
+  const asked: Pick<Check, 'charges' | 'blocks' | 'trials'> =
+    trials.length === 0
+      ? { charges, blocks: blocks ? ownersIn(all) : [] }
+      : { charges, blocks: blocks ? ownersIn(all) : [], trials }
+  const [first] = all
   const once =
     id === undefined || first === undefined ? undefined : { owner: { ...first.owner, scope }, id, ms: idMs }
-  if (kind === 'peek') return { kind, charges, blocks: blocked, ...(once && { once }) }
-  const places = charges.some(({ policy }) => policy.algorithm === 'concurrency')
+  if (kind === 'peek') return { kind, ...asked, ...(once && { once }) }
+  const places = all.some(({ policy }) => policy.algorithm === 'concurrency')
   const lease = places ? crypto.randomUUID() : ''
-  if (once === undefined) return { kind, charges, lease, blocks: blocked }
-  return { kind, charges, lease, blocks: blocked, once }
+  return once === undefined ? { kind, ...asked, lease } : { kind, ...asked, lease, once }
 }
 
 /** Each kind of partition of a call, once and without its scope. */

@@ -34,8 +34,31 @@ export interface Limit<Name extends string = string> {
  */
 export type Source = 'store' | 'deny-cache' | 'lease' | 'local' | 'none'
 
+/** What a policy or a list that is only tried said of a call: no call is refused, delayed or stated by it. */
+export interface ShadowResult {
+  /** `shadow`: a policy that was built with `shadow: true`. `candidate`: the list of that name, as a whole. */
+  readonly group: 'shadow' | 'candidate'
+  /** Which policy, of a shadow. */
+  readonly policy?: string
+  /** Whether it would have let the call pass. */
+  readonly allowed: boolean
+  /** What it would have stated, in the order of configuration; empty where the cost is above a quota. */
+  readonly limits: readonly Limit[]
+  /** Which of its policies would have refused. */
+  readonly violated: readonly string[]
+  /** After how long the call would have fitted. Absent when it would have passed, or never fits. */
+  readonly retryAfterSeconds?: number
+  /** How long it would have held the call. Absent when it would not have passed. */
+  readonly delaySeconds?: number
+}
+
 interface Common {
   readonly source: Source
+  /**
+   * What was tried on this call: shadows in the order of configuration, then the candidate. Empty where nothing is, and
+   * where the store was not asked, or said that the caller is blocked.
+   */
+  readonly shadow: readonly ShadowResult[]
   /** The plan that the call was judged by, where the limiter has plans. */
   readonly plan?: string
 }

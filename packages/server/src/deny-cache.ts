@@ -62,7 +62,8 @@ function waitsForPlaces(charges: readonly Charge[], { limits }: Refused): boolea
 
 /**
  * The refusal again, with what is left of its wait. None for a call that is cheaper than the refused one, or dearer
- * than a quota, which is no matter of time.
+ * than a quota, which is no matter of time. A shadow is not asked: it is charged for what passes only, and a call that
+ * is refused anyway is no news of it.
  */
 function repeat<Name extends string>(
   { charges, decision, fitsMs }: Entry<Name>,
@@ -78,7 +79,7 @@ function repeat<Name extends string>(
     if ((!limit.allowed && own < charge.cost) || own > limit.quota) return undefined
     limits.push(limitAfter(limit, own, passedMs))
   }
-  return { ...decision, limits, retryAfterSeconds: (fitsMs - nowMs) / 1000, source: 'deny-cache' }
+  return { ...decision, limits, retryAfterSeconds: (fitsMs - nowMs) / 1000, source: 'deny-cache', shadow: [] }
 }
 
 function limitAfter<Name extends string>(limit: Limit<Name>, cost: number, passedMs: number): Limit<Name> {

@@ -44,6 +44,16 @@ export function createEffects<Name extends string>(
     }
   }
 
+  /**
+   * Does the same to what was charged, and to what was charged along with it to policies that are only tried, which has
+   * no say in what came of it. Both leave in one turn.
+   */
+  async function toBoth(receipt: Receipt, act: (one: Receipt) => Promise<boolean>): Promise<boolean> {
+    if (receipt.tried === undefined) return act(receipt)
+    const [done] = await Promise.all([act(receipt), act(receipt.tried)])
+    return done
+  }
+
   async function bringTo(receipt: Receipt, costs: number[]): Promise<boolean> {
     const { changes, put } = changesTo(receipt, costs)
     receipt.left = costs
@@ -64,13 +74,18 @@ export function createEffects<Name extends string>(
       expectCost(units, policies, 'the units to give back')
       const receipt = receiptFor(decision)
       if (receipt === undefined) return false
-      const left = receipt.charges.map(({ policy }, i) => {
-        const now = receipt.left[i] ?? 0
-        return units === undefined ? 0 : Math.max(0, now - namedUnits(units, policy, 0))
+      const leftOf = (one: Receipt) =>
+        one.charges.map(({ policy }, i) => {
+          const now = one.left[i] ?? 0
+          return units === undefined ? 0 : Math.max(0, now - namedUnits(units, policy, 0))
+        })
+      // Where nothing decides, the decision is open for as long as what is tried has anything left.
+      const decides = receipt.charges.length > 0 ? receipt : (receipt.tried ?? receipt)
+      if (leftOf(decides).every((cost) => cost === 0)) receipt.closed = true
+      return toBoth(receipt, async (one) => {
+        const given = await bringTo(one, leftOf(one))
+        return (receipt.closed && (await giveBackPlaces(one))) || given
       })
-      if (left.every((cost) => cost === 0)) receipt.closed = true
-      const given = await bringTo(receipt, left)
-      return (receipt.closed && (await giveBackPlaces(receipt))) || given
     },
     async settle(decision, actualCost) {
       if (actualCost === undefined) throw new TypeError('Expected the actual cost of the call, got undefined')
@@ -78,23 +93,27 @@ export function createEffects<Name extends string>(
       const receipt = receiptFor(decision)
       if (receipt === undefined) return false
       receipt.closed = true
-      const settled = await bringTo(
-        receipt,
-        receipt.charges.map(({ policy }, i) => namedUnits(actualCost, policy, receipt.left[i] ?? 0)),
-      )
-      return (await giveBackPlaces(receipt)) || settled
+      return toBoth(receipt, async (one) => {
+        const settled = await bringTo(
+          one,
+          one.charges.map(({ policy }, i) => namedUnits(actualCost, policy, one.left[i] ?? 0)),
+        )
+        return (await giveBackPlaces(one)) || settled
+      })
     },
     async release(decision) {
       const receipt = receiptFor(decision)
       if (receipt === undefined) return false
       receipt.closed = true
-      return giveBackPlaces(receipt)
+      return toBoth(receipt, giveBackPlaces)
     },
     async renew(decision) {
       const receipt = receiptFor(decision)
       if (receipt === undefined) return false
-      const charges = heldBy(receipt)
-      return charges.length > 0 && carryOut({ kind: 'renew', charges, lease: receipt.lease }, receipt)
+      return toBoth(receipt, async (one) => {
+        const charges = heldBy(one)
+        return charges.length > 0 && carryOut({ kind: 'renew', charges, lease: one.lease }, one)
+      })
     },
   }
 }

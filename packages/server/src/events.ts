@@ -74,6 +74,23 @@ export type LimiterEvent =
       /** How often it has happened since it was last told, this time included. */
       readonly times: number
     }
+  /**
+   * A shadow or a candidate would have refused calls. At once when it begins, then at most once a second for each.
+   */
+  | {
+      readonly type: 'shadow-refused'
+      readonly group: 'shadow' | 'candidate'
+      /** Which policy, of a shadow. */
+      readonly policy?: string
+      /** Which policies would have refused the last of them. */
+      readonly violated: readonly string[]
+      /** The plan of the last of them, where there are plans. */
+      readonly plan?: string
+      /** Calls that it would have refused since the last such event, this one included. */
+      readonly calls: number
+      /** How many of them passed: what would change for callers. */
+      readonly passed: number
+    }
   /** A full memory store forgot a bucket. */
   | {
       readonly type: 'evicted'

@@ -7,8 +7,9 @@ import { INSTANCE } from './http/instance.js'
 import { deny, handOver, handToErrors, type NodeAnswer } from './http/node-answer.js'
 import { beforeHead } from './http/node-head.js'
 import type { ByLimiter, ByPlans, ByPolicies, HttpOptions, NeedsPartition } from './http/options.js'
+import type { CandidatesOf, ListIn, NoCandidates } from './limiter-options.js'
 import type { Plans } from './plans.js'
-import type { KindOf, NameOf, Policy } from './policy.js'
+import type { KindOf, LiveNameOf, NameOf, Policy } from './policy.js'
 
 export type { Denied } from './http/denial.js'
 export type { HeaderOptions, MissingPartition } from './http/options.js'
@@ -49,8 +50,11 @@ export type ExpressMiddleware = (
 type Asked = readonly [request: ExpressRequest, response: ExpressResponse]
 
 /** The options of `rateLimit` besides the limiter or what it is made of. */
-export interface ExpressOptions<Name extends string = string, Kind extends string = string>
-  extends HttpOptions<Name, Kind, Asked, readonly [...Asked, next: ExpressNext, decision: Denied<Name>]> {}
+export interface ExpressOptions<
+  Name extends string = string,
+  Kind extends string = string,
+  Counted extends string = Name,
+> extends HttpOptions<Counted, Kind, Asked, readonly [...Asked, next: ExpressNext, decision: Denied<Name>]> {}
 
 /**
  * Middleware that asks a limiter about every request: states the limits on the answer, and answers in the handler's
@@ -61,16 +65,24 @@ export interface ExpressOptions<Name extends string = string, Kind extends strin
  * @example app.use(rateLimit({ policies: [tokenBucket({ name: 'burst', capacity: 100, refillPerSecond: 2 })] }))
  * @example app.post('/orders', rateLimit({ limiter, partition: (req, res) => res.locals.clientId }), handler)
  */
-export function rateLimit<const P extends readonly Policy[]>(
-  options: ByPolicies<P> & ExpressOptions<NameOf<P>, KindOf<P>> & NeedsPartition<KindOf<P>>,
+export function rateLimit<const P extends readonly Policy[], const C extends readonly Policy[] = readonly []>(
+  options: ByPolicies<P, C> &
+    ExpressOptions<LiveNameOf<P>, KindOf<P> | KindOf<C>, NameOf<P> | NameOf<C>> &
+    NeedsPartition<KindOf<P> | KindOf<C>>,
 ): ExpressMiddleware
-export function rateLimit<const T extends Plans>(
-  options: ByPlans<T> &
-    ExpressOptions<NameOf<T[keyof T]>, KindOf<T[keyof T]>> &
-    NeedsPartition<KindOf<T[keyof T]>>,
+export function rateLimit<const T extends Plans, const C extends CandidatesOf<T> = NoCandidates>(
+  options: ByPlans<T, C> &
+    ExpressOptions<
+      LiveNameOf<T[keyof T]>,
+      KindOf<T[keyof T]> | KindOf<ListIn<C>>,
+      NameOf<T[keyof T]> | NameOf<ListIn<C>>
+    > &
+    NeedsPartition<KindOf<T[keyof T]> | KindOf<ListIn<C>>>,
 ): ExpressMiddleware
-export function rateLimit<Name extends string, Kind extends string>(
-  options: ByLimiter<Name, Kind> & ExpressOptions<NoInfer<Name>, NoInfer<Kind>> & NeedsPartition<Kind>,
+export function rateLimit<Name extends string, Kind extends string, Counted extends string>(
+  options: ByLimiter<Name, Kind, Counted> &
+    ExpressOptions<NoInfer<Name>, NoInfer<Kind>, NoInfer<Counted>> &
+    NeedsPartition<Kind>,
 ): ExpressMiddleware
 export function rateLimit(
   options: (ByPolicies<readonly Policy[]> | ByPlans<Plans> | ByLimiter<string, string>) & ExpressOptions,

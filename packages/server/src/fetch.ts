@@ -6,8 +6,9 @@ import { type Head, setDenialHeaders } from './http/head.js'
 import { INSTANCE } from './http/instance.js'
 import type { ByLimiter, ByPlans, ByPolicies, HttpOptions } from './http/options.js'
 import { scopeOf } from './http/scope.js'
+import type { CandidatesOf, ListIn, NoCandidates } from './limiter-options.js'
 import type { Plans } from './plans.js'
-import type { KindOf, NameOf, Policy } from './policy.js'
+import type { KindOf, LiveNameOf, NameOf, Policy } from './policy.js'
 
 export type { Denied } from './http/denial.js'
 export type { HeaderOptions, MissingPartition } from './http/options.js'
@@ -17,8 +18,11 @@ export type { HeaderOptions, MissingPartition } from './http/options.js'
 export type FetchArgs = readonly [request: Request, ...platform: any[]]
 
 /** Options of `rateLimit`. `partition` is needed: a Request does not say from which address it came. */
-export interface FetchOptions<Name extends string = string, Kind extends string = string>
-  extends Omit<HttpOptions<Name, Kind, FetchArgs, readonly []>, 'onDenied'> {
+export interface FetchOptions<
+  Name extends string = string,
+  Kind extends string = string,
+  Counted extends string = Name,
+> extends Omit<HttpOptions<Counted, Kind, FetchArgs, readonly []>, 'onDenied'> {
   /**
    * Answers a call that may not pass, in place of the problem details; `Retry-After`, `Cache-Control` and the
    * limits are put into the head of what it returns.
@@ -41,14 +45,19 @@ export type FetchLimit = <Args extends FetchArgs>(
  * const limit = rateLimit({ policies, partition: (request) => request.headers.get('x-api-key') ?? undefined })
  * export default { fetch: limit((request) => new Response('hello')) }
  */
-export function rateLimit<const P extends readonly Policy[]>(
-  options: ByPolicies<P> & FetchOptions<NameOf<P>, KindOf<P>>,
+export function rateLimit<const P extends readonly Policy[], const C extends readonly Policy[] = readonly []>(
+  options: ByPolicies<P, C> & FetchOptions<LiveNameOf<P>, KindOf<P> | KindOf<C>, NameOf<P> | NameOf<C>>,
 ): FetchLimit
-export function rateLimit<const T extends Plans>(
-  options: ByPlans<T> & FetchOptions<NameOf<T[keyof T]>, KindOf<T[keyof T]>>,
+export function rateLimit<const T extends Plans, const C extends CandidatesOf<T> = NoCandidates>(
+  options: ByPlans<T, C> &
+    FetchOptions<
+      LiveNameOf<T[keyof T]>,
+      KindOf<T[keyof T]> | KindOf<ListIn<C>>,
+      NameOf<T[keyof T]> | NameOf<ListIn<C>>
+    >,
 ): FetchLimit
-export function rateLimit<Name extends string, Kind extends string>(
-  options: ByLimiter<Name, Kind> & FetchOptions<NoInfer<Name>, NoInfer<Kind>>,
+export function rateLimit<Name extends string, Kind extends string, Counted extends string>(
+  options: ByLimiter<Name, Kind, Counted> & FetchOptions<NoInfer<Name>, NoInfer<Kind>, NoInfer<Counted>>,
 ): FetchLimit
 export function rateLimit(
   options: (ByLimiter<string, string> | ByPolicies<readonly Policy[]> | ByPlans<Plans>) & FetchOptions,

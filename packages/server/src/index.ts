@@ -23,6 +23,7 @@ export type {
   Impossible,
   Limit,
   Refused,
+  ShadowResult,
   Source,
   Unavailable,
   Unchecked,
@@ -38,6 +39,7 @@ export { clientAddress } from './http/address.js'
 export type { Limiter } from './limiter.js'
 export { createLimiter } from './limiter.js'
 export type {
+  CandidatesOf,
   LimiterOptions,
   LimiterSettings,
   PlannedLimiterOptions,
@@ -47,7 +49,7 @@ export { memoryStore } from './memory/store.js'
 export type { Partition, PartitionInput } from './partition.js'
 export { PartitionError } from './partition.js'
 export type { Plans } from './plans.js'
-export type { KindOf, NameOf, Policy, PolicyOptions } from './policy.js'
+export type { KindOf, LiveNameOf, NameOf, Policy, PolicyOptions, Shadowed } from './policy.js'
 export type {
   Advance,
   BucketOwner,
@@ -60,5 +62,7 @@ export type {
   Reply,
   Store,
   StoreEvent,
+  Trial,
+  TrialReply,
 } from './store.js'
 export type { Logger } from './tell/logger.js'

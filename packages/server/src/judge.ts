@@ -1,62 +1,104 @@
 import { meterOf } from './algorithm/algorithms.js'
-import type { Decision, Limit, Source } from './decision.js'
+import type { Reading } from './algorithm/meter.js'
+import type { Decision, Limit, ShadowResult, Source } from './decision.js'
 import { type Held, limitOf } from './limit.js'
 import type { Policy } from './policy.js'
 import type { Charge, Reply } from './store.js'
+
+/** What policies that are decided together say of a call. */
+export interface Verdict<Name extends string = string> {
+  readonly limits: readonly Limit<Name>[]
+  readonly violated: readonly Name[]
+  /** µs until the call fits all of them. */
+  readonly waitUs: number
+  /** µs for which the call must be held. */
+  readonly delayUs: number
+}
+
+/** What becomes of charges that are decided together. */
+export interface Fate {
+  /** Whether the call passes them, and for the first time: they may have it held then. */
+  readonly passes: boolean
+  /** Whether they have been made since the readings; and of places, which a call that does not run never takes. */
+  readonly taken: boolean
+  readonly placesTaken: boolean
+}
+
+/** Sums up what a store read of policies that are decided together. */
+export function verdictOf<Name extends string>(
+  charges: readonly Charge[],
+  readings: readonly Reading[],
+  { passes, taken, placesTaken }: Fate,
+  clock: (nth: number) => number,
+  scopeKeys: (scope: string) => Uint8Array,
+  instances?: readonly number[],
+): Verdict<Name> {
+  const held = passes ? heldBy(charges, readings, clock) : undefined
+  const limits: Limit<Name>[] = []
+  const violated: Name[] = []
+  let waitUs = 0
+  let delayUs = 0
+  for (const [i, { policy, owner, cost }] of charges.entries()) {
+    const key = owner.scope === undefined ? undefined : scopeKeys(owner.scope)
+    const said = limitOf(
+      policy as Policy<Name>,
+      readings[i] ?? [],
+      cost,
+      policy.algorithm === 'concurrency' ? placesTaken : taken,
+      clock(i),
+      held?.[i],
+      instances?.[i] ?? 0,
+      key,
+    )
+    limits.push(said.limit)
+    delayUs = Math.max(delayUs, said.delayUs)
+    if (said.limit.allowed) continue
+    violated.push(policy.name as Name)
+    waitUs = Math.max(waitUs, said.waitUs)
+  }
+  return { limits, violated, waitUs, delayUs }
+}
 
 /** Turns what the store read into what the caller sees. */
 export function decisionOf<Name extends string>(
   charges: readonly Charge[],
   { admitted, readings, nowUs, instants, blockedUs, replayed, instances }: Reply,
   consumed: boolean,
+  shadow: readonly ShadowResult[],
   scopeKeys: (scope: string) => Uint8Array,
   source: Source = 'store',
 ): Decision<Name> {
   if (blockedUs > 0) {
     const wait = Number.isFinite(blockedUs) ? { retryAfterSeconds: blockedUs / 1e6 } : {}
-    return { outcome: 'blocked', allowed: false, ...wait, source }
+    return { outcome: 'blocked', allowed: false, ...wait, source, shadow }
   }
   const taken = admitted && consumed && !replayed
-  const clock = (i: number) => instants?.[i] ?? nowUs
-  const held = admitted && !replayed ? heldBy(charges, readings, clock) : undefined
-  const limits: Limit<Name>[] = []
-  const violated: Name[] = []
-  let longestWaitUs = 0
-  let longestDelayUs = 0
-  for (const [i, { policy, owner, cost }] of charges.entries()) {
-    const key = owner.scope === undefined ? undefined : scopeKeys(owner.scope)
-    const { limit, waitUs, delayUs } = limitOf(
-      policy as Policy<Name>,
-      readings[i] ?? [],
-      cost,
-      taken,
-      clock(i),
-      held?.[i],
-      instances?.[i] ?? 0,
-      key,
-    )
-    limits.push(limit)
-    longestDelayUs = Math.max(longestDelayUs, delayUs)
-    if (limit.allowed) continue
-    violated.push(policy.name as Name)
-    longestWaitUs = Math.max(longestWaitUs, waitUs)
-  }
+  const { limits, violated, waitUs, delayUs } = verdictOf<Name>(
+    charges,
+    readings,
+    { passes: admitted && !replayed, taken, placesTaken: taken },
+    (i) => instants?.[i] ?? nowUs,
+    scopeKeys,
+    instances,
+  )
   if (admitted)
     return {
       outcome: 'admitted',
       allowed: true,
       limits,
-      delaySeconds: longestDelayUs / 1e6,
+      delaySeconds: delayUs / 1e6,
       replayed,
       source,
+      shadow,
     }
   return {
     outcome: 'refused',
     allowed: false,
     limits,
     violated,
-    retryAfterSeconds: longestWaitUs / 1e6,
+    retryAfterSeconds: waitUs / 1e6,
     source,
+    shadow,
   }
 }
 

@@ -83,18 +83,37 @@ export interface LimiterSettings {
 }
 
 /** A limiter with one list of policies. */
-export interface LimiterOptions<P extends readonly Policy[] = readonly Policy[]> extends LimiterSettings {
+export interface LimiterOptions<
+  P extends readonly Policy[] = readonly Policy[],
+  C extends readonly Policy[] = readonly Policy[],
+> extends LimiterSettings {
   /** Decided together, all or nothing. 1 to 32, no two of one name. */
   readonly policies: P
+  /**
+   * A list to be tried out in place of `policies`: judged on every call as if it replaced them, with buckets of its own,
+   * and charged when all of it admits, whatever becomes of the call. It refuses nothing, and is told of in
+   * `decision.shadow` and events only. No refusal is answered without the store meanwhile (`denyCache`).
+   */
+  readonly candidate?: C
 }
 
 /** A limiter whose calls say by which plan they are judged. */
-export interface PlannedLimiterOptions<T extends Plans = Plans> extends LimiterSettings {
+export interface PlannedLimiterOptions<T extends Plans = Plans, C extends CandidatesOf<T> = CandidatesOf<T>>
+  extends LimiterSettings {
   /** Policies by plan. A bucket keeps what was used when a client changes its plan. */
   readonly plans: T
   /** The plan of calls that name none, or one that there is not. @default such calls are an error */
   readonly defaultPlan?: keyof T & string
+  /** Lists to be tried out in place of those of some plans. See `candidate` of a limiter without plans. */
+  readonly candidate?: C
 }
+
+/** A list to be tried out for some of the plans. */
+export type CandidatesOf<T extends Plans> = { readonly [K in keyof T]?: readonly Policy[] }
+
+/** The lists of candidates by plan, as one. */
+export type ListIn<C> = Extract<C[keyof C], readonly Policy[]>
+export type NoCandidates = Readonly<Record<never, never>>
 
 /** The settings of a limiter, checked, with their defaults. */
 export interface Settings {
@@ -120,6 +139,7 @@ const OPTIONS = [
     'policies',
     'plans',
     'defaultPlan',
+    'candidate',
     'store',
     'onStoreFailure',
     'blocks',
@@ -137,7 +157,9 @@ const LONGEST_HOLD_SECONDS = 10
 export function settingsFrom(options: LimiterOptions | PlannedLimiterOptions): Settings {
   expectObject('the options of createLimiter', options)
   expectOnly('createLimiter', options, OPTIONS)
-  const given: Partial<LimiterOptions & PlannedLimiterOptions> = options
+  const given: Partial<Omit<LimiterOptions & PlannedLimiterOptions, 'candidate'>> & {
+    readonly candidate?: unknown
+  } = options
   const {
     store = memoryStore(),
     onStoreFailure = 'open',
@@ -150,7 +172,8 @@ export function settingsFrom(options: LimiterOptions | PlannedLimiterOptions): S
   const { blocks = false, denyCache = true, denyCacheMaxSeconds = 1, hold, countInstances = false } = given
   if (hold !== undefined) expectSeconds('hold', hold, 0.001, LONGEST_HOLD_SECONDS)
   const holdMs = Math.round((hold ?? 0) * 1000)
-  const rules = rulesFrom(given.policies, given.plans, given.defaultPlan, (policy) =>
+  const { policies, plans, defaultPlan, candidate } = given
+  const rules = rulesFrom({ policies, plans, defaultPlan, candidate }, (policy) =>
     holdMs > 0 ? withHold(policy, holdMs * 1000) : policy,
   )
   expectStore(store)
@@ -165,10 +188,10 @@ export function settingsFrom(options: LimiterOptions | PlannedLimiterOptions): S
   if (logger !== undefined) expectLogger(logger)
   expectClock(clock)
   const leases = leasesFrom(given.leases)
-  if (leases !== undefined) expectLeasable(rules.all, store, { blocks, hold: holdMs > 0, countInstances })
+  if (leases !== undefined) expectLeasable(rules, store, { blocks, hold: holdMs > 0, countInstances })
   const { random = Math.random } = given
   expectFunction('random', random)
-  const shards = shardsFrom(given.shards, rules.all, store, { leases: leases !== undefined, random })
+  const shards = shardsFrom(given.shards, rules, store, { leases: leases !== undefined, random })
   expectSlotBy(store.slotBy, rules)
   const idMs = Math.round(idSeconds * 1000)
   return {

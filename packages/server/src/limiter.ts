@@ -14,30 +14,38 @@ import { asStoreError, StoreError } from './failure/store-error.js'
 import { createWatch } from './failure/watch.js'
 import { decisionOf } from './judge.js'
 import {
+  type CandidatesOf,
   expectSeconds,
   type LimiterOptions,
+  type ListIn,
+  type NoCandidates,
   type PlannedLimiterOptions,
   settingsFrom,
 } from './limiter-options.js'
 import { kindsOf, ownersNamed, type Partition } from './partition.js'
 import type { Chosen, Plans } from './plans.js'
-import type { KindOf, NameOf, Policy } from './policy.js'
-import { type Receipt, receiptOf } from './receipt.js'
+import type { KindOf, LiveNameOf, NameOf, Policy } from './policy.js'
+import { type Receipt, receiptFrom } from './receipt.js'
 import { createScopeKeys } from './scope.js'
 import type { Shards, Spread } from './shard/shards.js'
-import type { Charge, Finding, Reply } from './store.js'
+import type { Finding, Reply } from './store.js'
 import { createTeller, safely } from './tell/teller.js'
+import { type Asked, askedFrom, asksAnyway, shadowOf } from './trial.js'
+import { createTrialWatch } from './trial-watch.js'
 
-/** Decides who may call now. */
+/** Decides who may call now. `Counted` are the names of all policies, those that are only tried too. */
 export interface Limiter<
   Name extends string = string,
   Kind extends string = string,
   Plan extends string = string,
+  Counted extends string = Name,
 > {
-  /** The policies, of all plans. */
+  /** The policies that decide, of all plans. */
   readonly policies: readonly Policy<Name, Kind>[]
   /** Whether it tells how many client processes share what it grants; adapters read their header then. */
   readonly countsInstances: boolean
+  /** The policies that are only tried, of all plans: shadows and candidates. */
+  readonly tried: readonly Policy<string, Kind>[]
   /** The policies by which a plan is judged. @throws RangeError when there is no such plan and no default */
   policiesOf(plan?: Plan): readonly Policy<Name, Kind>[]
   /**
@@ -45,9 +53,9 @@ export interface Limiter<
    * @throws PartitionError when the partition misses a kind that a policy counts, or names one that none counts
    * @throws RangeError or TypeError when cost or scope are not what they must be, or the limiter is closed
    */
-  consume(partition: Partition<Kind>, options?: ConsumeOptions<Name, Plan>): Promise<Decision<Name>>
+  consume(partition: Partition<Kind>, options?: ConsumeOptions<Counted, Plan>): Promise<Decision<Name>>
   /** What `consume` would say now; changes nothing. */
-  peek(partition: Partition<Kind>, options?: ConsumeOptions<Name, Plan>): Promise<Decision<Name>>
+  peek(partition: Partition<Kind>, options?: ConsumeOptions<Counted, Plan>): Promise<Decision<Name>>
   /**
    * Forgets what a partition has used: over all scopes, and in `scope` for policies that count per scope.
    * @throws StoreError when the store cannot be asked
@@ -69,13 +77,13 @@ export interface Limiter<
    * @returns whether anything was given back; false too when the store cannot be asked or the decision is closed
    * @throws TypeError when the decision is not one of this limiter
    */
-  refund(decision: Decision<Name>, units?: Cost<Name>): Promise<boolean>
+  refund(decision: Decision<Name>, units?: Cost<Counted>): Promise<boolean>
   /**
    * Puts the real cost of a call in place of the one charged, for the policies named, and closes the decision. What is dearer than the units
-   * that are left runs up a debt, of at most one quota.
+   * that are left runs up a debt, of at most `maxDebt` of the policy.
    * @returns as `refund`
    */
-  settle(decision: Decision<Name>, actualCost: Cost<Name>): Promise<boolean>
+  settle(decision: Decision<Name>, actualCost: Cost<Counted>): Promise<boolean>
   /** Gives back the places that a call took, and closes the decision. @returns as `refund` */
   release(decision: Decision<Name>): Promise<boolean>
   /** Makes the lease of the places that a call took last anew. @returns false when it has ended, else as `refund` */
@@ -99,18 +107,25 @@ const NO_OPTIONS: ConsumeOptions = Object.freeze({})
  * const limiter = createLimiter({ policies: [tokenBucket({ name: 'burst', capacity: 100, refillPerSecond: 2 })] })
  * const decision = await limiter.consume('user-42')
  */
-export function createLimiter<const P extends readonly Policy[]>(
-  options: LimiterOptions<P>,
-): Limiter<NameOf<P>, KindOf<P>, never>
-export function createLimiter<const T extends Plans>(
-  options: PlannedLimiterOptions<T>,
-): Limiter<NameOf<T[keyof T]>, KindOf<T[keyof T]>, keyof T & string>
+export function createLimiter<
+  const P extends readonly Policy[],
+  const C extends readonly Policy[] = readonly [],
+>(options: LimiterOptions<P, C>): Limiter<LiveNameOf<P>, KindOf<P> | KindOf<C>, never, NameOf<P> | NameOf<C>>
+export function createLimiter<const T extends Plans, const C extends CandidatesOf<T> = NoCandidates>(
+  options: PlannedLimiterOptions<T, C>,
+): Limiter<
+  LiveNameOf<T[keyof T]>,
+  KindOf<T[keyof T]> | KindOf<ListIn<C>>,
+  keyof T & string,
+  NameOf<T[keyof T]> | NameOf<ListIn<C>>
+>
 export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): Limiter {
   const settings = settingsFrom(options)
   const { rules, store, onStoreFailure, blocks, clock, shards } = settings
   const kinds = kindsOf(rules.all)
   const tell = createTeller(clock, settings.onEvent, settings.logger)
   const emit = tell ?? (() => {})
+  const trials = createTrialWatch(clock, emit)
   const watch = createWatch(clock, emit, () => closing !== undefined)
   const breaker = createBreaker(clock, store.timeoutMs ?? DEFAULT_TIMEOUT_MS, (state, retryInMs, error) =>
     emit({ type: 'breaker', state, ...(error && { retryInMs, error }) }),
@@ -173,21 +188,25 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
     const leased = fromLease(kind, partition, call, chosen, sentMs)
     if (leased !== undefined) return leased
     if (shards !== undefined) return sharded(shards, kind, partition, call, chosen)
-    const caller = denials === undefined ? undefined : callerFor(partition, call, chosen)
-    const repeated = denials?.find(caller, call.cost, sentMs)
+    // A candidate has its own say on every call, so none is answered without the store.
+    const cache = chosen.candidate.length === 0 ? denials : undefined
+    const caller = cache === undefined ? undefined : callerFor(partition, call, chosen)
+    const repeated = cache?.find(caller, call.cost, sentMs)
     if (repeated !== undefined) return noted(repeated)
-    const charges = chargesOf(partition, call, chosen.policies, kinds, store.slotBy)
-    const dearer = charges.filter(({ cost, policy }) => cost > policy.quota)
-    if (dearer.length > 0) return noted(planned(impossible(dearer), chosen.plan))
-    const op = opFor(kind, charges, call, settings)
+    const asked = askedFrom(chosen, chargesOf(partition, call, chosen.all, kinds, store.slotBy))
+    if (asked.impossible.length > 0 && !asksAnyway(asked))
+      return finished(kind, impossible(asked, chosen.plan))
+    const op = opFor(kind, asked, call, settings)
     let reply: Reply
     try {
       reply = await ask.store(op)
     } catch (error) {
-      return withoutStore(error, mode, op, chosen.plan)
+      if (asked.impossible.length === 0) return withoutStore(error, mode, op, chosen.plan)
+      fallback.failed(error, mode)
+      return finished(kind, impossible(asked, chosen.plan))
     }
-    const decision = conclude(op, reply, chosen.plan)
-    denials?.keep(caller, charges, decision, sentMs)
+    const decision = conclude(op, reply, asked, chosen.plan)
+    cache?.keep(caller, asked.charges, decision, sentMs)
     return decision
   }
 
@@ -201,7 +220,7 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
   ): Promise<Decision> {
     const charges = chargesOf(partition, call, chosen.policies, kinds, store.slotBy)
     const dearer = own.dearer(charges)
-    if (dearer.length > 0) return noted(planned(impossible(dearer), chosen.plan))
+    if (dearer.length > 0) return noted(impossible(askedFrom(chosen, charges, dearer), chosen.plan))
     const caller = callerFor(partition, call, chosen)
     const spread = own.spread(charges, call.id)
     const first = await attempt(kind, call, spread, chosen, caller)
@@ -218,21 +237,22 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
     kind: 'consume' | 'peek',
     call: ConsumeOptions,
     { charges, picks }: Spread,
-    { plan }: Chosen,
+    chosen: Chosen,
     caller: string | undefined,
   ): Promise<Decision> {
     const sentMs = clock.now()
     const where = caller && `${[...picks.values()].join(' ')} ${caller}`
     const repeated = denials?.find(where, call.cost, sentMs)
     if (repeated !== undefined) return noted(repeated)
-    const op = opFor(kind, charges, call, settings)
+    const asked = askedFrom(chosen, charges)
+    const op = opFor(kind, asked, call, settings)
     let reply: Reply
     try {
       reply = await ask.store(op)
     } catch (error) {
-      return withoutStore(error, call.onStoreFailure ?? onStoreFailure, op, plan)
+      return withoutStore(error, call.onStoreFailure ?? onStoreFailure, op, chosen.plan)
     }
-    const decision = conclude(op, reply, plan)
+    const decision = conclude(op, reply, asked, chosen.plan)
     denials?.keep(where, charges, decision, sentMs)
     return decision
   }
@@ -248,17 +268,28 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
     return callerOf(partition, perScope ? (call.scope ?? '') : undefined, plan)
   }
 
-  function conclude(op: Check, reply: Reply, plan: string | undefined): Decision {
-    const { charges } = op
+  function conclude(op: Check, reply: Reply, asked: Asked, plan: string | undefined): Decision {
     fallback.answered(op, reply)
-    tellHealed(charges, reply)
-    const said: Decision = decisionOf(charges, reply, op.kind === 'consume', scopeKeys)
-    const decision = planned(shards === undefined ? said : shards.whole(said, charges), plan)
-    if (op.kind === 'consume') leases?.note(charges, decision)
-    const charged = op.kind === 'consume' && decision.outcome === 'admitted' && !decision.replayed
-    if (!charged) return noted(decision)
-    const readings = leases === undefined ? reply.readings : emptyReadings(charges, reply.readings)
-    return noted(decision, receiptOf(charges, { ...reply, readings }, op.lease))
+    if (reply.healed.length > 0) tellHealed(asked, reply)
+    if (asked.impossible.length > 0) return finished(op.kind, impossible(asked, plan, reply))
+    const shadow = shadowOf(asked, reply, scopeKeys)
+    const said: Decision = decisionOf(asked.charges, reply, op.kind === 'consume', shadow, scopeKeys)
+    const decision = planned(shards === undefined ? said : shards.whole(said, asked.charges), plan)
+    if (op.kind !== 'consume') return noted(decision)
+    leases?.note(asked.charges, decision)
+    const readings = leases === undefined ? reply.readings : emptyReadings(asked.charges, reply.readings)
+    return finished(op.kind, decision, receiptFrom(op, { ...reply, readings }))
+  }
+
+  function impossible(asked: Asked, plan: string | undefined, reply?: Reply): Decision {
+    const shadow = shadowOf(asked, reply, scopeKeys)
+    const { impossible: violated } = asked
+    return planned({ outcome: 'impossible', allowed: false, violated, source: 'none', shadow }, plan)
+  }
+
+  function finished(kind: 'consume' | 'peek', decision: Decision, receipt?: Receipt): Decision {
+    if (kind === 'consume' && decision.shadow.length > 0) trials.decided(decision)
+    return noted(decision, receipt)
   }
 
   /** The answer to a call for which this process holds enough. */
@@ -282,9 +313,10 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
     return decision
   }
 
-  function tellHealed(charges: readonly Charge[], { healed }: Reply): void {
+  function tellHealed({ charges, trials }: Asked, { healed }: Reply): void {
+    const all = [...charges, ...trials.flatMap((trial) => trial.charges)]
     for (const index of healed) {
-      const charge = charges[index]
+      const charge = all[index]
       if (charge !== undefined) emit({ type: 'healed', policy: charge.policy.name, owner: charge.owner })
     }
   }
@@ -315,7 +347,8 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
   }
 
   return {
-    policies: rules.all,
+    policies: rules.live,
+    tried: rules.tried,
     countsInstances: settings.countInstances,
     policiesOf: (plan) => rules.policiesOf(plan).policies,
     consume: (partition, call) => told('consume', partition, call),
@@ -323,7 +356,7 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
     async reset(partition, call = {}) {
       expectOpen()
       expectCall(call, rules.all, settings.countInstances)
-      const policies = call.plan === undefined ? rules.all : rules.policiesOf(call.plan).policies
+      const policies = call.plan === undefined ? rules.all : rules.policiesOf(call.plan).all
       const charges = chargesOf(partition, call, policies, kinds, store.slotBy)
       try {
         leases?.drop(charges)
@@ -351,11 +384,6 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
       return closing
     },
   }
-}
-
-function impossible(dearer: readonly Charge[]): Decision {
-  const violated = dearer.map(({ policy }) => policy.name)
-  return { outcome: 'impossible', allowed: false, violated, source: 'none' }
 }
 
 function planned<D extends Decision>(decision: D, plan: string | undefined): D {

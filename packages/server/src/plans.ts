@@ -1,4 +1,4 @@
-import { expected, expectObject, show } from './expect.js'
+import { expected, expectObject, expectOnly, show } from './expect.js'
 import { expectPolicies } from './policies.js'
 import type { Policy } from './policy.js'
 
@@ -7,7 +7,11 @@ export type Plans = { readonly [plan: string]: readonly Policy[] }
 
 /** What a limiter goes by: one list of policies, or one for each plan. */
 export interface Rules {
-  /** The policies of all plans, each once. */
+  /** The policies that decide, of all plans, each once. */
+  readonly live: readonly Policy[]
+  /** The policies that are only tried: shadows and candidates of all plans, each once. */
+  readonly tried: readonly Policy[]
+  /** Both. */
   readonly all: readonly Policy[]
   /** The policies of a plan. @throws RangeError when there is no such plan and no default */
   policiesOf(plan: string | undefined): Chosen
@@ -16,7 +20,22 @@ export interface Rules {
 export interface Chosen {
   /** Absent where there are no plans. */
   readonly plan?: string
+  /** Those that decide. */
   readonly policies: readonly Policy[]
+  /** Those that are tried beside them, one by one. */
+  readonly shadows: readonly Policy[]
+  /** Those that are tried in their place, together; of none, empty. */
+  readonly candidate: readonly Policy[]
+  /** All of them, in this order. */
+  readonly all: readonly Policy[]
+}
+
+/** What rules are made from, as it was given. */
+export interface Given {
+  readonly policies: unknown
+  readonly plans: unknown
+  readonly defaultPlan: unknown
+  readonly candidate: unknown
 }
 
 const PLAN = /^[\x21-\x7e]{1,64}$/
@@ -27,25 +46,24 @@ const PLAN = /^[\x21-\x7e]{1,64}$/
  * @throws TypeError naming the option, the value and the rule
  */
 export function rulesFrom(
-  policies: unknown,
-  plans: unknown,
-  defaultPlan: unknown,
+  { policies, plans, defaultPlan, candidate }: Given,
   applied: (policy: Policy) => Policy,
 ): Rules {
+  const members = createMembers(applied)
   if (plans === undefined) {
     expectPolicies(policies)
     if (defaultPlan !== undefined) throw new TypeError('defaultPlan is for a limiter with plans')
-    const own: Chosen = { policies: Object.freeze(policies.map(applied)) }
-    return { all: own.policies, policiesOf: withoutPlans(own) }
+    const own = chosenFrom(members, policies, candidateOf(candidate, 'candidate'))
+    return { ...membersOf([own]), policiesOf: withoutPlans(own) }
   }
   if (policies !== undefined) throw new TypeError('Expected either policies or plans, got both')
-  const lists = listsOf(plans, applied)
+  const lists = listsOf(members, plans, candidate)
   if (defaultPlan !== undefined && !lists.has(defaultPlan as string))
     throw new TypeError(
       expected('defaultPlan', `one of ${[...lists.keys()].map(show).join(', ')}`, defaultPlan),
     )
   return {
-    all: Object.freeze([...new Set([...lists.values()].flatMap(({ policies: own }) => own))]),
+    ...membersOf([...lists.values()]),
     policiesOf(plan) {
       const chosen = lists.get(plan as string) ?? lists.get(defaultPlan as string)
       if (chosen === undefined)
@@ -55,6 +73,49 @@ export function rulesFrom(
   }
 }
 
+/** Policies as a limiter applies them; one that is in several lists stays one. */
+interface Members {
+  live(policy: Policy): Policy
+  candidate(policy: Policy): Policy
+}
+
+function createMembers(applied: (policy: Policy) => Policy): Members {
+  const once = (make: (policy: Policy) => Policy) => {
+    const made = new Map<Policy, Policy>()
+    return (policy: Policy): Policy => {
+      const own = made.get(policy) ?? make(policy)
+      made.set(policy, own)
+      return own
+    }
+  }
+  return {
+    live: once(applied),
+    candidate: once((policy) => applied(Object.freeze({ ...policy, candidate: true as const }))),
+  }
+}
+
+function chosenFrom(
+  members: Members,
+  given: readonly Policy[],
+  tried: readonly Policy[],
+  plan?: string,
+): Chosen {
+  const own = given.map(members.live)
+  const policies = Object.freeze(own.filter(({ shadow }) => !shadow))
+  const shadows = own.filter(({ shadow }) => shadow)
+  const candidate = tried.map(members.candidate)
+  const all = [...policies, ...shadows, ...candidate]
+  return { ...(plan !== undefined && { plan }), policies, shadows, candidate, all }
+}
+
+function membersOf(lists: readonly Chosen[]): Pick<Rules, 'live' | 'tried' | 'all'> {
+  const live = Object.freeze([...new Set(lists.flatMap(({ policies }) => policies))])
+  const tried = Object.freeze([
+    ...new Set(lists.flatMap(({ shadows, candidate }) => [...shadows, ...candidate])),
+  ])
+  return { live, tried, all: [...live, ...tried] }
+}
+
 function withoutPlans(own: Chosen): (plan: string | undefined) => Chosen {
   return (plan) => {
     if (plan !== undefined) throw new TypeError(`This limiter has no plans, got plan ${show(plan)}`)
@@ -62,15 +123,28 @@ function withoutPlans(own: Chosen): (plan: string | undefined) => Chosen {
   }
 }
 
-function listsOf(plans: unknown, applied: (policy: Policy) => Policy): ReadonlyMap<string, Chosen> {
+function listsOf(members: Members, plans: unknown, candidate: unknown): ReadonlyMap<string, Chosen> {
   expectObject('plans', plans)
+  const candidates = candidate === undefined ? {} : candidate
+  expectObject('candidate of a limiter with plans', candidates)
+  expectOnly('candidate', candidates, Object.keys(plans))
   const lists = new Map<string, Chosen>()
   for (const [plan, policies] of Object.entries(plans)) {
     if (!PLAN.test(plan))
       throw new TypeError(expected('each name of plans', '1 to 64 printable ASCII characters', plan))
     expectPolicies(policies, `plans.${plan}`)
-    lists.set(plan, { plan, policies: Object.freeze(policies.map(applied)) })
+    const own = (candidates as Readonly<Record<string, unknown>>)[plan]
+    lists.set(plan, chosenFrom(members, policies, candidateOf(own, `candidate.${plan}`), plan))
   }
   if (lists.size === 0) throw new TypeError('Expected plans to have at least one plan, got none')
   return lists
+}
+
+function candidateOf(given: unknown, option: string): readonly Policy[] {
+  if (given === undefined) return []
+  expectPolicies(given, option)
+  for (const { name, shadow } of given)
+    if (shadow)
+      throw new TypeError(`Expected no shadow in ${option}, which is tried as a whole, got ${show(name)}`)
+  return given
 }

@@ -16,6 +16,13 @@ export interface PolicyCommon<Name extends string = string, Kind extends string 
   readonly perScope: boolean
   /** What is counted. */
   readonly unit: string
+  /** Whether it is only tried: judged beside the policies that decide, and of no effect on any call. */
+  readonly shadow: boolean
+  /**
+   * Set by a limiter on the policies of its `candidate`: what they count is kept apart from what a policy of the same
+   * name counts that decides.
+   */
+  readonly candidate?: true
   /** Units allowed at most: stated as `q`. */
   readonly quota: number
   /** Whole seconds: stated as `w`. */
@@ -36,6 +43,11 @@ export interface PolicyOptions<Name extends string = string> {
   readonly perScope?: boolean
   /** What is counted (draft-11 section 3.1.2). @default 'requests' */
   readonly unit?: string
+  /**
+   * Tries the policy out: it is judged as if it were added to the others, and charged where they admit a call that
+   * it admits too; but it refuses nothing, and is told of in `decision.shadow` and events only. @default false
+   */
+  readonly shadow?: boolean
 }
 
 /** A rule: how much of what, for whom. Made by a builder such as `tokenBucket`. */
@@ -47,8 +59,16 @@ export type Policy<Name extends string = string, Kind extends string = string> =
   | SlidingWindowCounterPolicy<Name, Kind>
   | ConcurrencyPolicy<Name, Kind>
 
+/** A policy that is known to be a shadow, where its builder was told so. */
+export type Shadowed<P extends PolicyCommon, Shadow extends boolean> = [Shadow] extends [true]
+  ? P & { readonly shadow: true }
+  : P
+
 /** The names in a list of policies. */
 export type NameOf<P extends readonly Policy[]> = P[number]['name']
+/** The names of those that may refuse a call: all but shadows. */
+export type LiveNameOf<P extends readonly Policy[]> = Live<P[number]>['name']
+type Live<P> = P extends { readonly shadow: true } ? never : P
 /** The kinds of partition that a list of policies counts. */
 export type KindOf<P extends readonly Policy[]> = P[number]['by']
 
@@ -62,7 +82,7 @@ const NAME = /^[a-z][a-z0-9_.-]{0,63}$/
 /** What a kind of partition may be called. */
 export const KIND: RegExp = /^[a-zA-Z][a-zA-Z0-9_.-]{0,63}$/
 const UNIT = /^[\x20-\x7e]{1,64}$/
-const COMMON = ['name', 'by', 'perScope', 'unit']
+const COMMON = ['name', 'by', 'perScope', 'unit', 'shadow']
 
 /** Checks the options shared by all builders, refuses unknown ones, and fills in the defaults. */
 export function commonOptions<Name extends string>(
@@ -70,16 +90,22 @@ export function commonOptions<Name extends string>(
   own: readonly string[],
   options: PolicyOptions<Name> & By,
   defaultUnit = 'requests',
-): Pick<PolicyCommon<Name>, 'name' | 'by' | 'perScope' | 'unit'> {
+): Pick<PolicyCommon<Name>, 'name' | 'by' | 'perScope' | 'unit' | 'shadow'> {
   expectObject(`the options of ${builder}`, options)
   expectOnly(builder, options, [...COMMON, ...own])
-  const { name, by = 'client', perScope = false, unit = defaultUnit } = options
+  const { name, by = 'client', perScope = false, unit = defaultUnit, shadow = false } = options
   if (typeof name !== 'string' || !NAME.test(name))
     throw new TypeError(expected('name', `a policy name matching ${NAME.source}`, name))
   if (typeof by !== 'string' || !KIND.test(by))
     throw new TypeError(expected(`by of policy "${name}"`, `a kind of partition matching ${KIND.source}`, by))
   expectOneOf(`perScope of policy "${name}"`, perScope, [true, false])
+  expectOneOf(`shadow of policy "${name}"`, shadow, [true, false])
   if (typeof unit !== 'string' || !UNIT.test(unit))
     throw new TypeError(expected(`unit of policy "${name}"`, '1 to 64 printable ASCII characters', unit))
-  return { name, by, perScope, unit }
+  return { name, by, perScope, unit, shadow }
+}
+
+/** The name that what a policy counts is kept by. No policy is called so: a candidate shares nothing with who decides. */
+export function keptName({ name, candidate }: Policy): string {
+  return candidate === true ? `~${name}` : name
 }

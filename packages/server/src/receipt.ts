@@ -21,6 +21,26 @@ export interface Receipt {
   closed: boolean
   /** Who is asked for what is done with the charges later. @default the store */
   readonly via?: (op: Op) => Reply | Promise<Reply>
+  /** What was charged along with it to policies that are only tried: what becomes of the one becomes of the other. */
+  readonly tried?: Receipt
+}
+
+/** The receipt of an op; undefined where nothing was admitted, or nothing charged because it was before. */
+export function receiptFrom(op: Extract<Op, { kind: 'consume' }>, reply: Reply): Receipt | undefined {
+  const { charges, lease, trials } = op
+  if (!reply.admitted || reply.replayed) return undefined
+  const own = receiptOf(charges, reply, lease)
+  if (trials === undefined) return own
+  const [tried, readings, instants]: [Charge[], Reading[], number[]] = [[], [], []]
+  for (const [i, trial] of trials.entries()) {
+    const said = reply.trials?.[i]
+    if (said?.taken !== true) continue
+    tried.push(...trial.charges)
+    readings.push(...said.readings)
+    instants.push(...(said.instants ?? said.readings.map(() => reply.nowUs)))
+  }
+  if (tried.length === 0) return own
+  return { ...own, tried: receiptOf(tried, { readings, nowUs: reply.nowUs, instants }, lease) }
 }
 
 export function receiptOf(

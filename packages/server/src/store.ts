@@ -51,6 +51,17 @@ export interface Advance {
   readonly lastsUs: number
 }
 
+/** Charges that are only tried: judged for themselves, and of no effect on those of the op. */
+export interface Trial {
+  readonly charges: readonly Charge[]
+  /**
+   * When they are made, if all of them fit: `beside` the op's own, where those are made; or `instead` of them, whatever
+   * becomes of those, unless the op repeats an admission. Places are taken only where the op's own charges are made:
+   * a call that is refused does not run. Nothing is made for who is blocked.
+   */
+  readonly mode: 'beside' | 'instead'
+}
+
 /** An id under which an admission is remembered: the same call, sent again, is not charged again. */
 export interface Once {
   readonly owner: BucketOwner
@@ -69,7 +80,8 @@ export interface Crowd {
 export type Op =
   /**
    * If nobody of `blocks` is blocked and every charge fits take them all, else take nothing. Places are taken in the
-   * name of `lease`. With `once`, an admission of the same id is repeated instead of charged again.
+   * name of `lease`. With `once`, an admission of the same id is repeated instead of charged again, and what was made
+   * `instead` under the same id is not made again.
    */
   | {
       readonly kind: 'consume'
@@ -78,6 +90,7 @@ export type Op =
       readonly blocks: readonly BucketOwner[]
       readonly once?: Once
       readonly crowd?: Crowd
+      readonly trials?: readonly Trial[]
     }
   /** Say what `consume` would say; change nothing. */
   | {
@@ -86,6 +99,7 @@ export type Op =
       readonly blocks: readonly BucketOwner[]
       readonly once?: Once
       readonly crowd?: Crowd
+      readonly trials?: readonly Trial[]
     }
   /** Block these for so long (ms), for ever, or no longer. */
   | {
@@ -126,8 +140,20 @@ export interface Reply {
    * known. A store that cannot count them leaves it out.
    */
   readonly instances?: readonly number[]
-  /** Positions of charges whose stored state could not be read and was begun afresh. */
+  /** Of each trial, in order; absent where there are none. */
+  readonly trials?: readonly TrialReply[]
+  /** Positions of charges, those of trials after the op's own, whose stored state could not be read and was begun afresh. */
   readonly healed: readonly number[]
+}
+
+/** What a store says of a trial. */
+export interface TrialReply {
+  /** What was read of each charge before it was made, in order. */
+  readonly readings: readonly Reading[]
+  /** The instant of each reading by the clock of its server, where that is not the op's own. */
+  readonly instants?: readonly number[]
+  /** Whether they were made. */
+  readonly taken: boolean
 }
 
 /** Something that a store finds wrong with how it is set up. */

@@ -50,6 +50,7 @@ it('after three failures in a row nobody waits any more', async () => {
     allowed: false,
     retryAfterSeconds: 5,
     source: 'none',
+    shadow: [],
   })
   expect([clock.now(), store.asked.length]).toEqual([waitedMs, 3])
   expect(breaker()).toMatchObject([{ state: 'open', error: { reason: 'timeout' } }])

@@ -142,6 +142,7 @@ describe('a process without its store', () => {
       allowed: false,
       retryAfterSeconds: 5,
       source: 'none',
+      shadow: [],
     })
     expect((await clock.runUntil(limiter.consume('a', { cost: 25 }))).outcome).toBe('admitted')
     expect((await clock.runUntil(limiter.consume('a', { cost: 101 }))).outcome).toBe('impossible')

@@ -249,6 +249,7 @@ it('a limiter may lack what keeps places: the call runs all the same', async () 
     delaySeconds: 0,
     replayed: false,
     source: 'store',
+    shadow: [],
   }
   const limiter = { policies, consume: async () => decision } as unknown as Limiter
   const warnings: string[] = []

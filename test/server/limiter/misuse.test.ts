@@ -43,7 +43,7 @@ describe('a policy is refused when it is built, by an error that names option, v
     [bucket({ perScope: 1 }), 'Expected perScope of policy "burst" to be one of true, false, got 1'],
     [
       bucket({ refilPerSecond: 1 }),
-      'Unknown option "refilPerSecond" of tokenBucket; it takes name, by, perScope, unit, capacity, refillPerSecond',
+      'Unknown option "refilPerSecond" of tokenBucket; it takes name, by, perScope, unit, shadow, capacity, refillPerSecond, maxDebt',
     ],
     [
       () => tokenBucket(undefined as never),
@@ -188,6 +188,7 @@ it.each<[string, () => never[] | Promise<never>]>([
     allowed: false,
     retryAfterSeconds: 5,
     source: 'none',
+    shadow: [],
   })
   expect((await createLimiter({ policies, store }).consume('a')).outcome).toBe('unchecked')
   expect((await createLimiter({ policies, store }).consume('a', { onStoreFailure: 'closed' })).outcome).toBe(

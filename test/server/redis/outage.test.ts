@@ -60,8 +60,14 @@ async function connected(limiter: Limiter): Promise<void> {
 const works = (limiter: Limiter) =>
   until('the store answers', async () => (await limiter.peek('a')).source === 'store')
 
-const unchecked = { outcome: 'unchecked', allowed: true, limits: [], source: 'none' }
-const unavailable = { outcome: 'unavailable', allowed: false, retryAfterSeconds: 5, source: 'none' }
+const unchecked = { outcome: 'unchecked', allowed: true, limits: [], source: 'none', shadow: [] }
+const unavailable = {
+  outcome: 'unavailable',
+  allowed: false,
+  retryAfterSeconds: 5,
+  source: 'none',
+  shadow: [],
+}
 
 describe.each([
   ['open', unchecked],

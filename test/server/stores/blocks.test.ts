@@ -36,6 +36,7 @@ for (const bench of benches)
           allowed: false,
           retryAfterSeconds: 60,
           source: 'store',
+          shadow: [],
         })
         advance(59_999)
         expect(await limiter.consume(who)).toMatchObject({ outcome: 'blocked', retryAfterSeconds: 0.001 })
@@ -50,7 +51,12 @@ for (const bench of benches)
         const { limiter, advance } = open()
         await limiter.block({ client: 'a' }, 'forever')
         for (let year = 0; year < 3; year += 1) {
-          expect(await limiter.consume(who)).toEqual({ outcome: 'blocked', allowed: false, source: 'store' })
+          expect(await limiter.consume(who)).toEqual({
+            outcome: 'blocked',
+            allowed: false,
+            source: 'store',
+            shadow: [],
+          })
           advance(365 * 86_400_000)
         }
         expect(await limiter.unblock({ client: 'a' })).toBe(true)

@@ -11,6 +11,9 @@ export interface Answer {
   readonly receipt?: Receipt
 }
 
+/** Leases do not go with what is tried. */
+const NOTHING_TRIED: readonly never[] = Object.freeze([])
+
 /** The answer to a call for which this process holds enough; undefined where it does not. */
 export function answerFrom(
   leases: Leases,
@@ -24,7 +27,7 @@ export function answerFrom(
   const { readings, instants, taken } = leased
   const [nowUs = 0] = instants
   const reply = { admitted: true, readings, nowUs, instants, blockedUs: 0, replayed: false, healed: [] }
-  const decision = decisionOf(charges, reply, charged, scopeKeys, 'lease') as Admitted
+  const decision = decisionOf(charges, reply, charged, NOTHING_TRIED, scopeKeys, 'lease') as Admitted
   if (!charged) return { decision }
   const own = { nowUs, instants, readings: emptyReadings(charges, readings) }
   return { decision, receipt: receiptOf(charges, own, '', taken) }

@@ -1,6 +1,7 @@
 import type { FixedWindowPolicy } from '../algorithm/fixed-window.js'
 import type { TokenBucketPolicy } from '../algorithm/token-bucket.js'
 import { expected, expectInteger, expectObject, expectOnly } from '../expect.js'
+import type { Rules } from '../plans.js'
 import type { Policy } from '../policy.js'
 import type { Store } from '../store.js'
 
@@ -70,7 +71,7 @@ function spanOf(policy: LeasablePolicy): number {
 
 /** @throws TypeError or RangeError naming what leases do not go with */
 export function expectLeasable(
-  policies: readonly Policy[],
+  { live, tried }: Pick<Rules, 'live' | 'tried'>,
   store: Store,
   others: { readonly blocks: boolean; readonly hold: boolean; readonly countInstances: boolean },
 ): void {
@@ -82,7 +83,9 @@ export function expectLeasable(
     throw new TypeError('leases and hold exclude each other: units given back early would pass a held call')
   if (others.countInstances)
     throw new TypeError('leases and countInstances exclude each other: the store would not see who calls')
-  for (const policy of policies) {
+  if (tried.length > 0)
+    throw new TypeError('leases exclude shadows and candidates: they are to be asked about every call')
+  for (const policy of live) {
     if (!isLeasable(policy))
       throw new TypeError(
         `leases need every policy to be a token bucket or a fixed window; policy "${policy.name}" is ${policy.algorithm}`,

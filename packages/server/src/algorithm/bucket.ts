@@ -1,5 +1,5 @@
 import { heldTicks } from '../hold.js'
-import { MOST_QUOTAS } from './debt.js'
+import { mostBelieved } from './debt.js'
 import type { LeakyBucketPolicy } from './leaky-bucket.js'
 import type { Meter } from './meter.js'
 import type { TokenBucketPolicy } from './token-bucket.js'
@@ -29,7 +29,11 @@ export function levelAt(state: Count | undefined, nowUs: number, policy: BucketP
   const level = hasNumbersOf(state, policy)
     ? used - elapsed * policy.ticks.rate
     : Math.ceil(((used * (span - elapsed)) / span / state.unit) * policy.ticks.unit)
-  return Math.min(Math.max(level, 0), MOST_QUOTAS * roomOf(policy))
+  return Math.min(Math.max(level, 0), believedOf(policy))
+}
+
+function believedOf(policy: BucketPolicy): number {
+  return mostBelieved(roomOf(policy), policy.maxDebt * policy.ticks.unit)
 }
 
 /** The most ticks that calls may take: the capacity, and what calls may be held for. */
@@ -38,9 +42,15 @@ export function roomOf(policy: BucketPolicy): number {
   return policy.holdUs === undefined ? capacity : capacity + heldTicks(policy)
 }
 
-/** Whether a state should be written again: it was kept under other numbers, or the clock was set back since. */
+/**
+ * Whether a state should be written again: it was kept under other numbers, the clock was set back since, or it says
+ * more than is believed, which has to begin to flow back now.
+ */
 export function isDated(state: Count, nowUs: number, policy: BucketPolicy): boolean {
-  return state.untilUs > nowUs && (state.atUs > nowUs || !hasNumbersOf(state, policy))
+  const { untilUs, atUs, used } = state
+  if (untilUs <= nowUs) return false
+  if (atUs > nowUs || !hasNumbersOf(state, policy)) return true
+  return used - (nowUs - atUs) * policy.ticks.rate > believedOf(policy)
 }
 
 /** Whether a state was written under the numbers that the policy has now. */

@@ -1,5 +1,5 @@
 import { expected, expectInteger } from '../expect.js'
-import { type By, commonOptions, type PolicyCommon, type PolicyOptions } from '../policy.js'
+import { type By, commonOptions, type PolicyCommon, type PolicyOptions, type Shadowed } from '../policy.js'
 
 /** Places that calls take while they run, and give back when they end. */
 export interface ConcurrencyPolicy<Name extends string = string, Kind extends string = string>
@@ -20,12 +20,16 @@ export interface ConcurrencyOptions<Name extends string = string> extends Omit<P
  * @throws TypeError or RangeError naming the option, the value and the rule
  * @example concurrency({ name: 'reports', limit: 4, leaseSeconds: 60 })
  */
-export function concurrency<const Name extends string>(
-  options: ConcurrencyOptions<Name> & { readonly by?: undefined },
-): ConcurrencyPolicy<Name, 'client'>
-export function concurrency<const Name extends string, const Kind extends string>(
-  options: ConcurrencyOptions<Name> & { readonly by: Kind },
-): ConcurrencyPolicy<Name, Kind>
+export function concurrency<const Name extends string, Shadow extends boolean = false>(
+  options: ConcurrencyOptions<Name> & { readonly by?: undefined; readonly shadow?: Shadow },
+): Shadowed<ConcurrencyPolicy<Name, 'client'>, Shadow>
+export function concurrency<
+  const Name extends string,
+  const Kind extends string,
+  Shadow extends boolean = false,
+>(
+  options: ConcurrencyOptions<Name> & { readonly by: Kind; readonly shadow?: Shadow },
+): Shadowed<ConcurrencyPolicy<Name, Kind>, Shadow>
 export function concurrency<Name extends string>(
   options: ConcurrencyOptions<Name> & By,
 ): ConcurrencyPolicy<Name> {

@@ -1,5 +1,37 @@
+import { expectInteger } from '../expect.js'
+
+/** What a policy that can run up a debt has to say of it. */
+export interface Debt {
+  /** Units that may be in use beyond the quota, by what is taken after the fact. */
+  readonly maxDebt: number
+}
+
+/** Checks a debt; one quota where nothing is said. */
+export function debtOf(name: string, quota: number, maxDebt: number = quota): number {
+  expectInteger(`maxDebt of policy "${name}"`, maxDebt, 0, 1e12)
+  return maxDebt
+}
+
+/** The most that may be in use by what is taken after the fact. @param room what calls may take */
+export function mostInUse(room: number, debt: number): number {
+  return room + debt
+}
+
+/** So many quotas may be in use of what was granted by a larger one. */
+const MOST_QUOTAS = 16
+/** What is kept counts exactly in a double. */
+const LARGEST = 2 ** 52
+
 /**
- * The most that a policy may have in use, in quotas: what is taken after the fact may run up a debt of one quota, and
- * no stored state is believed beyond that, however it came about.
+ * No stored state is believed to have more in use, however it came about. What a larger quota granted is kept even by a
+ * process that goes by a smaller one: were it cut short, one that still goes by the larger (as some do while numbers are
+ * rolled out) would let it pass again.
  */
-export const MOST_QUOTAS = 2
+export function mostBelieved(room: number, debt: number): number {
+  return Math.min(Math.max(MOST_QUOTAS * room, room + debt), LARGEST)
+}
+
+/** What is in use after a change: what is taken goes no further than the most, what is given back no lower than 0. */
+export function inUseAfter(used: number, change: number, most: number): number {
+  return change > 0 ? Math.max(used, Math.min(used + change, most)) : Math.max(0, used + change)
+}

@@ -1,6 +1,6 @@
 import { heldMost } from '../hold.js'
 import type { Count } from './bucket.js'
-import { MOST_QUOTAS } from './debt.js'
+import { mostBelieved } from './debt.js'
 import type { FixedWindowPolicy } from './fixed-window.js'
 import type { Meter } from './meter.js'
 import { startOfWindow } from './window.js'
@@ -10,13 +10,13 @@ export type Window = readonly [used: number, endUs: number, held: number]
 
 /**
  * The window that is now. One kept under another length, or before the clock was set back, hands its units on to the
- * window that is now. No debt is above twice the quota.
+ * window that is now. No debt is above what it may be.
  */
 export function windowAt(state: Count | undefined, nowUs: number, policy: FixedWindowPolicy): Window {
   const fresh = endOfWindow(nowUs, policy)
   if (state === undefined || state.untilUs <= nowUs) return [0, fresh, 0]
   const { startUs, used, endUs, held } = keptAt(state, nowUs)
-  const most = MOST_QUOTAS * policy.quota
+  const most = mostBelieved(policy.quota, policy.maxDebt)
   const dated = isDated(startUs, endUs, nowUs, policy)
   return [Math.min(used, most), dated ? Math.min(endUs, fresh) : endUs, Math.min(held, most)]
 }

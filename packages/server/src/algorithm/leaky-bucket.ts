@@ -1,5 +1,5 @@
 import { expected } from '../expect.js'
-import { type By, commonOptions, type PolicyCommon, type PolicyOptions } from '../policy.js'
+import { type By, commonOptions, type PolicyCommon, type PolicyOptions, type Shadowed } from '../policy.js'
 import { type BucketNumbers, bucketNumbers } from './token-bucket.js'
 
 /** A queue: what fits in it is admitted with a delay, so that calls leave it at a steady rate. */
@@ -17,6 +17,11 @@ export interface LeakyBucketOptions<Name extends string = string> extends Policy
   readonly leakPerSecond: number
   /** A call that would have to wait longer is refused. @default as long as the queue is deep */
   readonly maxDelaySeconds?: number
+  /**
+   * The debt that `settle` may run up where a call cost more than was left: units beyond the capacity, which have to come
+   * back before anything passes again. What goes beyond it is not counted. @default the capacity
+   */
+  readonly maxDebt?: number
 }
 
 /**
@@ -24,17 +29,25 @@ export interface LeakyBucketOptions<Name extends string = string> extends Policy
  * @throws TypeError or RangeError naming the option, the value and the rule
  * @example leakyBucket({ name: 'smooth', capacity: 20, leakPerSecond: 5 })
  */
-export function leakyBucket<const Name extends string>(
-  options: LeakyBucketOptions<Name> & { readonly by?: undefined },
-): LeakyBucketPolicy<Name, 'client'>
-export function leakyBucket<const Name extends string, const Kind extends string>(
-  options: LeakyBucketOptions<Name> & { readonly by: Kind },
-): LeakyBucketPolicy<Name, Kind>
+export function leakyBucket<const Name extends string, Shadow extends boolean = false>(
+  options: LeakyBucketOptions<Name> & { readonly by?: undefined; readonly shadow?: Shadow },
+): Shadowed<LeakyBucketPolicy<Name, 'client'>, Shadow>
+export function leakyBucket<
+  const Name extends string,
+  const Kind extends string,
+  Shadow extends boolean = false,
+>(
+  options: LeakyBucketOptions<Name> & { readonly by: Kind; readonly shadow?: Shadow },
+): Shadowed<LeakyBucketPolicy<Name, Kind>, Shadow>
 export function leakyBucket<Name extends string>(
   options: LeakyBucketOptions<Name> & By,
 ): LeakyBucketPolicy<Name> {
-  const common = commonOptions('leakyBucket', ['capacity', 'leakPerSecond', 'maxDelaySeconds'], options)
-  const numbers = bucketNumbers(common.name, options.capacity, 'leakPerSecond', options.leakPerSecond)
+  const common = commonOptions(
+    'leakyBucket',
+    ['capacity', 'leakPerSecond', 'maxDelaySeconds', 'maxDebt'],
+    options,
+  )
+  const numbers = bucketNumbers(common.name, options, 'leakPerSecond', options.leakPerSecond)
   const { maxDelaySeconds } = options
   if (maxDelaySeconds !== undefined && !(typeof maxDelaySeconds === 'number' && maxDelaySeconds >= 0))
     throw new RangeError(

@@ -1,3 +1,4 @@
+import { inUseAfter } from './debt.js'
 import type { Meter, Reading } from './meter.js'
 import type { SlidingWindowLogPolicy } from './sliding-window-log.js'
 
@@ -93,7 +94,7 @@ export function adjustLog(
   const index = log.calls.findIndex(({ atUs }) => atUs >= mark)
   if (index < 0 || log.calls.length - index > FARTHEST) return false
   const { used } = counted(log, nowUs, windowUs)
-  let left = units > 0 ? Math.min(Math.max(used + units, 0), most) - used : units
+  let left = units > 0 ? inUseAfter(used, units, most) - used : units
   let changed = 0
   for (let i = Math.max(index, log.first); i < log.calls.length; i += 1) {
     const call = log.calls[i]

@@ -1,4 +1,4 @@
-import { type By, commonOptions, type PolicyCommon, type PolicyOptions } from '../policy.js'
+import { type By, commonOptions, type PolicyCommon, type PolicyOptions, type Shadowed } from '../policy.js'
 import { type WindowNumbers, windowNumbers } from './window.js'
 
 /** Two counts, of this window and the one before, weighed by how far this one has gone. */
@@ -14,6 +14,11 @@ export interface SlidingWindowCounterOptions<Name extends string = string> exten
   readonly quota: number
   /** Length of the window, from 0.001 to 366 days. Stated in whole seconds, rounded up. */
   readonly windowSeconds: number
+  /**
+   * The debt that `settle` may run up where a call cost more than was left: units beyond the quota, which have to come
+   * back before anything passes again. What goes beyond it is not counted. @default the quota
+   */
+  readonly maxDebt?: number
 }
 
 /**
@@ -22,20 +27,24 @@ export interface SlidingWindowCounterOptions<Name extends string = string> exten
  * @throws TypeError or RangeError naming the option, the value and the rule
  * @example slidingWindowCounter({ name: 'minute', quota: 60, windowSeconds: 60 })
  */
-export function slidingWindowCounter<const Name extends string>(
-  options: SlidingWindowCounterOptions<Name> & { readonly by?: undefined },
-): SlidingWindowCounterPolicy<Name, 'client'>
-export function slidingWindowCounter<const Name extends string, const Kind extends string>(
-  options: SlidingWindowCounterOptions<Name> & { readonly by: Kind },
-): SlidingWindowCounterPolicy<Name, Kind>
+export function slidingWindowCounter<const Name extends string, Shadow extends boolean = false>(
+  options: SlidingWindowCounterOptions<Name> & { readonly by?: undefined; readonly shadow?: Shadow },
+): Shadowed<SlidingWindowCounterPolicy<Name, 'client'>, Shadow>
+export function slidingWindowCounter<
+  const Name extends string,
+  const Kind extends string,
+  Shadow extends boolean = false,
+>(
+  options: SlidingWindowCounterOptions<Name> & { readonly by: Kind; readonly shadow?: Shadow },
+): Shadowed<SlidingWindowCounterPolicy<Name, Kind>, Shadow>
 export function slidingWindowCounter<Name extends string>(
   options: SlidingWindowCounterOptions<Name> & By,
 ): SlidingWindowCounterPolicy<Name> {
-  const common = commonOptions('slidingWindowCounter', ['quota', 'windowSeconds'], options)
+  const common = commonOptions('slidingWindowCounter', ['quota', 'windowSeconds', 'maxDebt'], options)
   return Object.freeze({
     algorithm: 'sliding-window-counter' as const,
     refill: 'counter' as const,
     ...common,
-    ...windowNumbers(common.name, options.quota, options.windowSeconds),
+    ...windowNumbers(common.name, options),
   })
 }

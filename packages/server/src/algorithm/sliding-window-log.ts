@@ -1,4 +1,4 @@
-import { type By, commonOptions, type PolicyCommon, type PolicyOptions } from '../policy.js'
+import { type By, commonOptions, type PolicyCommon, type PolicyOptions, type Shadowed } from '../policy.js'
 import { type WindowNumbers, windowNumbers } from './window.js'
 
 /** Every call is remembered until its window has passed: in no window of the length given do more than the quota pass. */
@@ -14,6 +14,11 @@ export interface SlidingWindowLogOptions<Name extends string = string> extends P
   readonly quota: number
   /** Length of the window, from 0.001 to 366 days. Stated in whole seconds, rounded up. */
   readonly windowSeconds: number
+  /**
+   * The debt that `settle` may run up where a call cost more than was left: units beyond the quota, which have to come
+   * back before anything passes again. What goes beyond it is not counted. @default the quota
+   */
+  readonly maxDebt?: number
 }
 
 /**
@@ -21,20 +26,24 @@ export interface SlidingWindowLogOptions<Name extends string = string> extends P
  * @throws TypeError or RangeError naming the option, the value and the rule
  * @example slidingWindowLog({ name: 'minute', quota: 60, windowSeconds: 60 })
  */
-export function slidingWindowLog<const Name extends string>(
-  options: SlidingWindowLogOptions<Name> & { readonly by?: undefined },
-): SlidingWindowLogPolicy<Name, 'client'>
-export function slidingWindowLog<const Name extends string, const Kind extends string>(
-  options: SlidingWindowLogOptions<Name> & { readonly by: Kind },
-): SlidingWindowLogPolicy<Name, Kind>
+export function slidingWindowLog<const Name extends string, Shadow extends boolean = false>(
+  options: SlidingWindowLogOptions<Name> & { readonly by?: undefined; readonly shadow?: Shadow },
+): Shadowed<SlidingWindowLogPolicy<Name, 'client'>, Shadow>
+export function slidingWindowLog<
+  const Name extends string,
+  const Kind extends string,
+  Shadow extends boolean = false,
+>(
+  options: SlidingWindowLogOptions<Name> & { readonly by: Kind; readonly shadow?: Shadow },
+): Shadowed<SlidingWindowLogPolicy<Name, Kind>, Shadow>
 export function slidingWindowLog<Name extends string>(
   options: SlidingWindowLogOptions<Name> & By,
 ): SlidingWindowLogPolicy<Name> {
-  const common = commonOptions('slidingWindowLog', ['quota', 'windowSeconds'], options)
+  const common = commonOptions('slidingWindowLog', ['quota', 'windowSeconds', 'maxDebt'], options)
   return Object.freeze({
     algorithm: 'sliding-window-log' as const,
     refill: 'log' as const,
     ...common,
-    ...windowNumbers(common.name, options.quota, options.windowSeconds),
+    ...windowNumbers(common.name, options),
   })
 }

@@ -1,16 +1,24 @@
 import { expected, expectInteger } from '../expect.js'
+import { type Debt, debtOf } from './debt.js'
 
 /** What the policies that count in windows share. */
-export interface WindowNumbers {
+export interface WindowNumbers extends Debt {
   readonly quota: number
   readonly windowSeconds: number
   readonly windowUs: number
 }
 
+/** The numbers as they are given. */
+interface WindowOptions {
+  readonly quota: number
+  readonly windowSeconds: number
+  readonly maxDebt?: number
+}
+
 const LONGEST_SECONDS = 366 * 86_400
 
-/** Checks a quota and a window. */
-export function windowNumbers(name: string, quota: number, windowSeconds: number): WindowNumbers {
+/** Checks a quota, a window and a debt. */
+export function windowNumbers(name: string, { quota, windowSeconds, maxDebt }: WindowOptions): WindowNumbers {
   expectInteger(`quota of policy "${name}"`, quota, 1, 1e12)
   if (!(typeof windowSeconds === 'number' && windowSeconds >= 0.001 && windowSeconds <= LONGEST_SECONDS))
     throw new RangeError(
@@ -25,6 +33,7 @@ export function windowNumbers(name: string, quota: number, windowSeconds: number
     quota,
     windowSeconds: Math.max(1, Math.ceil(windowSeconds - 1e-9)),
     windowUs: Math.round(windowSeconds * 1e6),
+    maxDebt: debtOf(name, quota, maxDebt),
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Clock } from '@ratepact/contract'
+import type { Check } from '../call.js'
 import { show } from '../expect.js'
 import type { Op, Reply, Store } from '../store.js'
 import type { Breaker } from './breaker.js'
@@ -85,16 +86,24 @@ function replyIn(replies: readonly Reply[], op: Op, store: Store): Reply {
 /** A store may be anybody's: what it answers is looked at before it is believed. */
 function isReply(reply: Reply | undefined, op: Op): reply is Reply {
   if (typeof reply !== 'object' || reply === null || typeof reply.admitted !== 'boolean') return false
-  const asked = readingsOf(op)
-  const { readings, healed, nowUs, blockedUs, instants, instances = [] } = reply
-  if (!Array.isArray(readings) || !Array.isArray(healed) || readings.length !== asked) return false
+  const { readings, healed, nowUs, blockedUs, trials: said, instants, instances = [] } = reply
+  if (!areReadings(readings, readingsOf(op)) || !Array.isArray(healed)) return false
   if (!Number.isFinite(nowUs) || !(blockedUs >= 0)) return false
   if (!Array.isArray(instances) || !instances.every(Number.isSafeInteger)) return false
-  if (instants !== undefined && !(Array.isArray(instants) && instants.length === asked)) return false
-  return readings.every((reading) => Array.isArray(reading) && reading.every(Number.isFinite))
+  if (instants !== undefined && !(Array.isArray(instants) && instants.length === readings.length))
+    return false
+  if (said === undefined) return true
+  // A store may know nothing of trials; then nothing is said of them.
+  const { trials = [] } = op as Partial<Check>
+  return Array.isArray(said) && said.every((one, i) => areReadings(one?.readings, trials[i]?.charges.length))
 }
 
 function readingsOf(op: Op): number {
   if (op.kind === 'advance') return 1
   return op.kind === 'consume' || op.kind === 'peek' ? op.charges.length : 0
+}
+
+function areReadings(readings: unknown, count: number | undefined): boolean {
+  if (!Array.isArray(readings) || readings.length !== count) return false
+  return readings.every((reading) => Array.isArray(reading) && reading.every(Number.isFinite))
 }

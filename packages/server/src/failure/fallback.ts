@@ -45,7 +45,7 @@ export function createFallback(
 
   function unavailable(): Decision {
     const retryAfterSeconds = Math.max(UNAVAILABLE_SECONDS, breaker.waitMs() / 1000)
-    return { outcome: 'unavailable', allowed: false, retryAfterSeconds, source: 'none' }
+    return { outcome: 'unavailable', allowed: false, retryAfterSeconds, source: 'none', shadow: [] }
   }
 
   function here(error: StoreError, mode: LocalMode, op: Check): Fallen {
@@ -53,7 +53,7 @@ export function createFallback(
     const made = local.decide(op, instancesOf(mode), !error.mayHaveRun)
     // Whether it fits is for the whole quota to say, of which this process has a part.
     if (made === undefined) return { decision: unavailable() }
-    const said = decisionOf(made.charges, made.reply, op.kind === 'consume', scopeKeys)
+    const said = decisionOf(made.charges, made.reply, op.kind === 'consume', [], scopeKeys)
     const quotas = op.charges.map(({ policy }) => policy.quota)
     const limits =
       'limits' in said && said.limits.map((limit, i) => ({ ...limit, quota: quotas[i] ?? limit.quota }))
@@ -82,7 +82,7 @@ export function createFallback(
       const known = asStoreError(error)
       failed(known, mode)
       if (mode === 'open')
-        return { decision: { outcome: 'unchecked', allowed: true, limits: [], source: 'none' } }
+        return { decision: { outcome: 'unchecked', allowed: true, limits: [], source: 'none', shadow: [] } }
       if (mode === 'closed' || op === undefined) return { decision: unavailable() }
       return here(known, mode, op)
     },

@@ -26,9 +26,15 @@ function shareOf(policy: Policy, instances: number): Policy {
   const { name, by, perScope, unit } = policy
   const common = { name, by, perScope, unit }
   const quota = Math.max(1, Math.floor(policy.quota / instances))
+  const debtOf = ({ maxDebt }: { readonly maxDebt: number }) => Math.floor(maxDebt / instances)
   switch (policy.algorithm) {
     case 'token-bucket':
-      return tokenBucket({ ...common, capacity: quota, refillPerSecond: rateOf(policy, instances) })
+      return tokenBucket({
+        ...common,
+        capacity: quota,
+        refillPerSecond: rateOf(policy, instances),
+        maxDebt: debtOf(policy),
+      })
     case 'leaky-bucket': {
       const maxDelaySeconds = policy.queueTicks / policy.ticks.rate / 1e6
       return leakyBucket({
@@ -36,16 +42,27 @@ function shareOf(policy: Policy, instances: number): Policy {
         capacity: quota,
         leakPerSecond: rateOf(policy, instances),
         maxDelaySeconds,
+        maxDebt: debtOf(policy),
       })
     }
     case 'fixed-window': {
       const { anchor, windowUs } = policy
-      return fixedWindow({ ...common, quota, windowSeconds: windowUs / 1e6, anchor })
+      return fixedWindow({ ...common, quota, windowSeconds: windowUs / 1e6, anchor, maxDebt: debtOf(policy) })
     }
     case 'sliding-window-log':
-      return slidingWindowLog({ ...common, quota, windowSeconds: policy.windowUs / 1e6 })
+      return slidingWindowLog({
+        ...common,
+        quota,
+        windowSeconds: policy.windowUs / 1e6,
+        maxDebt: debtOf(policy),
+      })
     case 'sliding-window-counter':
-      return slidingWindowCounter({ ...common, quota, windowSeconds: policy.windowUs / 1e6 })
+      return slidingWindowCounter({
+        ...common,
+        quota,
+        windowSeconds: policy.windowUs / 1e6,
+        maxDebt: debtOf(policy),
+      })
     case 'concurrency':
       return concurrency({ name, by, perScope, limit: quota, leaseSeconds: policy.leaseUs / 1e6 })
   }

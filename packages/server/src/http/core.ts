@@ -10,7 +10,7 @@ import { exposeFields, type Head, statesLimits } from './head.js'
 import { createHolder, type Holder } from './hold.js'
 import { instanceIn } from './instance.js'
 import { type AnyHttpOptions, expectHttpOptions, type HeaderOptions, OF_LIMITER } from './options.js'
-import { createPartition, isPlanned } from './partition.js'
+import { allOf, createPartition, isPlanned } from './partition.js'
 import { createStatements, type Statements } from './statement.js'
 import { createWarn } from './warn.js'
 
@@ -49,10 +49,10 @@ export function createGate<Args extends readonly unknown[]>(adapter: string, opt
   expectHttpOptions(adapter, options)
   const limiter = limiterOf(options)
   const { onStoreFailure, cost, scope, headers = {} } = options
-  if (typeof cost !== 'function') expectCost(cost, limiter.policies)
+  if (typeof cost !== 'function') expectCost(cost, allOf(limiter))
   const warn = createWarn(options.onWarning)
   const partitionOf = createPartition(adapter, options, limiter, warn)
-  const perScope = limiter.policies.some((policy) => policy.perScope)
+  const perScope = allOf(limiter).some((policy) => policy.perScope)
   const hints = headers !== false && headers.hints !== false
   const planned = isPlanned(options, limiter)
   const statementsOf = createStatementsByPlan(limiter, headers)

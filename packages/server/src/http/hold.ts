@@ -4,6 +4,7 @@ import type { Limiter } from '../limiter.js'
 import type { Policy } from '../policy.js'
 import type { Denied } from './denial.js'
 import { textOf } from './error.js'
+import { allOf } from './partition.js'
 import { refusedForDelay } from './too-long.js'
 import type { Warn } from './warn.js'
 
@@ -48,10 +49,12 @@ function mayHold({ algorithm, holdUs }: Policy): boolean {
 
 /** @returns undefined where no policy ever asks for either */
 export function createHolder({ adapter, limiter, clock, warn }: HolderOf): Holder | undefined {
-  const leases = limiter.policies.flatMap((policy) =>
+  const leases = allOf(limiter).flatMap((policy) =>
     policy.algorithm === 'concurrency' ? [policy.leaseUs] : [],
   )
   if (leases.length === 0 && !limiter.policies.some(mayHold)) return undefined
+  // What is only tried ends nothing.
+  const givesUp = limiter.policies.some(({ algorithm }) => algorithm === 'concurrency')
   const renewMs = Math.min(...leases) / 1000 / RENEWALS
 
   /** Nobody waits for what becomes of it, and a limiter of the user's making may fail in any way. */
@@ -77,7 +80,7 @@ export function createHolder({ adapter, limiter, clock, warn }: HolderOf): Holde
       arm()
       idle = stay.moved?.() === false ? idle + 1 : 0
       if (idle === 0) void attempt('renew', decision)
-      else if (idle >= RENEWALS) stay.giveUp?.()
+      else if (idle >= RENEWALS && givesUp) stay.giveUp?.()
     }
     arm()
     return () => clock.clearTimeout(renewal)

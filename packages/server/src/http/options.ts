@@ -3,7 +3,12 @@ import type { Cost } from '../cost.js'
 import { expected, expectFunction, expectObject, expectOneOf, expectOnly } from '../expect.js'
 import { expectOnStoreFailure, type OnStoreFailure } from '../failure/mode.js'
 import type { Limiter } from '../limiter.js'
-import { expectClock, type LimiterOptions, type PlannedLimiterOptions } from '../limiter-options.js'
+import {
+  type CandidatesOf,
+  expectClock,
+  type LimiterOptions,
+  type PlannedLimiterOptions,
+} from '../limiter-options.js'
 import type { PartitionInput } from '../partition.js'
 import type { Plans } from '../plans.js'
 import type { Policy } from '../policy.js'
@@ -85,8 +90,8 @@ export interface HttpOptions<
 }
 
 /** A limiter that is there already. */
-export interface ByLimiter<Name extends string, Kind extends string> {
-  readonly limiter: Limiter<Name, Kind>
+export interface ByLimiter<Name extends string, Kind extends string, Counted extends string = Name> {
+  readonly limiter: Limiter<Name, Kind, string, Counted>
   /**
    * What calls are held by, and their places made to last by: the clock that the limiter was made with, which it
    * does not tell. @default the machine's
@@ -96,12 +101,14 @@ export interface ByLimiter<Name extends string, Kind extends string> {
 }
 
 /** A limiter to be made from these. */
-export interface ByPolicies<P extends readonly Policy[]> extends Omit<LimiterOptions<P>, 'onStoreFailure'> {
+export interface ByPolicies<P extends readonly Policy[], C extends readonly Policy[] = readonly Policy[]>
+  extends Omit<LimiterOptions<P, C>, 'onStoreFailure'> {
   readonly limiter?: undefined
 }
 
 /** A limiter to be made from these. */
-export interface ByPlans<T extends Plans> extends Omit<PlannedLimiterOptions<T>, 'onStoreFailure'> {
+export interface ByPlans<T extends Plans, C extends CandidatesOf<T> = CandidatesOf<T>>
+  extends Omit<PlannedLimiterOptions<T, C>, 'onStoreFailure'> {
   readonly limiter?: undefined
   readonly policies?: undefined
 }
@@ -131,8 +138,8 @@ const OWN = [
 ]
 /** The options that a limiter is made from. */
 export const OF_LIMITER: readonly string[] = [
-  ...['policies', 'plans', 'defaultPlan', 'store', 'blocks', 'denyCache', 'denyCacheMaxSeconds', 'idSeconds'],
-  ...['hold', 'countInstances', 'onEvent', 'onDecision', 'logger', 'clock'],
+  ...['policies', 'plans', 'defaultPlan', 'candidate', 'store', 'blocks', 'denyCache', 'denyCacheMaxSeconds'],
+  ...['idSeconds', 'leases', 'shards', 'hold', 'countInstances', 'onEvent', 'onDecision', 'logger', 'clock'],
 ]
 
 /** Checks the options of an adapter, all but those that the limiter checks. @throws TypeError naming the option */

@@ -1,5 +1,6 @@
 import type { Limiter } from '../limiter.js'
 import { kindsOf, type PartitionInput } from '../partition.js'
+import type { Policy } from '../policy.js'
 import type { AnyHttpOptions } from './options.js'
 import type { Warn } from './warn.js'
 
@@ -14,7 +15,7 @@ export function createPartition(
   address: () => string | undefined,
 ) => Promise<{ value: PartitionInput } | undefined> {
   const { partition, missingPartition = 'address' } = options
-  const kinds = kindsOf(limiter.policies)
+  const kinds = kindsOf(allOf(limiter))
   const planned = isPlanned(options, limiter)
   const others = kinds.filter((kind) => kind !== 'client')
   if (partition === undefined && others.length > 0)
@@ -44,6 +45,14 @@ export function createPartition(
     warnOf(missing)
     return { value: { ...record, ...Object.fromEntries(missing.map((kind) => [kind, address])) } }
   }
+}
+
+/** All that count, those that are only tried too. A limiter of the user's making may have none of these. */
+export function allOf({
+  policies,
+  tried = [],
+}: Pick<Limiter, 'policies'> & Partial<Pick<Limiter, 'tried'>>): readonly Policy[] {
+  return [...policies, ...tried]
 }
 
 /** Whether what a call must say of itself depends on its plan. */

@@ -11,6 +11,7 @@ export function refusedForDelay(decision: Admitted, mostSeconds: number): Refuse
     violated: limits.filter(({ allowed }) => !allowed).map(({ policy }) => policy),
     retryAfterSeconds: decision.delaySeconds - mostSeconds,
     source: decision.source,
+    shadow: decision.shadow,
   }
 }
 

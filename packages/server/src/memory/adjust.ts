@@ -1,5 +1,5 @@
 import { bucketWith, levelAt, roomOf } from '../algorithm/bucket.js'
-import { MOST_QUOTAS } from '../algorithm/debt.js'
+import { inUseAfter, mostBelieved, mostInUse } from '../algorithm/debt.js'
 import { windowAt, windowWith } from '../algorithm/fixed-window-count.js'
 import { counterWith, countsAt } from '../algorithm/sliding-counter-count.js'
 import { adjustLog } from '../algorithm/sliding-log-record.js'
@@ -9,17 +9,19 @@ import type { State } from './ledger.js'
 /** The state with a change made; undefined where the charge does not count any more, or nothing would change. */
 export function adjustState(state: State | undefined, change: Change, nowUs: number): State | undefined {
   const { policy, units, mark, top } = change
+  if (policy.algorithm === 'concurrency') return undefined
   const count = state?.kind === 'count' ? state.count : undefined
-  const most = MOST_QUOTAS * policy.quota
+  const most = mostInUse(policy.quota, policy.maxDebt)
   switch (policy.algorithm) {
     case 'token-bucket':
     case 'leaky-bucket': {
       const level = levelAt(count, nowUs, policy)
-      const mostTicks = MOST_QUOTAS * roomOf(policy)
+      const { unit, rate } = policy.ticks
+      const [room, debt] = [roomOf(policy), policy.maxDebt * unit]
       // Of what was charged, the ticks that have flowed back since cannot be given back.
-      const there = within(top - Math.max(0, nowUs - mark) * policy.ticks.rate, mostTicks)
-      const ticks = Math.max(units * policy.ticks.unit, -there)
-      const after = within(level + ticks, mostTicks)
+      const left = top - Math.max(0, nowUs - mark) * rate
+      const there = Math.min(Math.max(left, 0), mostBelieved(room, debt))
+      const after = inUseAfter(level, Math.max(units * unit, -there), mostInUse(room, debt))
       return after === level ? undefined : { kind: 'count', count: bucketWith(after, nowUs, policy) }
     }
     case 'fixed-window': {
@@ -28,7 +30,7 @@ export function adjustState(state: State | undefined, change: Change, nowUs: num
       const ahead = mark === endUs + policy.windowUs
       if (!ahead && mark !== endUs) return undefined
       const before = ahead ? held : used
-      const after = within(before + units, most)
+      const after = inUseAfter(before, units, most)
       if (after === before) return undefined
       const window = ahead ? ([used, endUs, after] as const) : ([after, endUs, held] as const)
       return { kind: 'count', count: windowWith(window, policy) }
@@ -38,7 +40,7 @@ export function adjustState(state: State | undefined, change: Change, nowUs: num
       const now = startUs === mark
       if (!now && startUs - policy.windowUs !== mark) return undefined
       const before = now ? current : previous
-      const after = within(before + units, most)
+      const after = inUseAfter(before, units, most)
       if (after === before) return undefined
       const counts = now ? ([after, previous, startUs] as const) : ([current, after, startUs] as const)
       return { kind: 'count', count: counterWith(counts, policy) }
@@ -46,11 +48,5 @@ export function adjustState(state: State | undefined, change: Change, nowUs: num
     case 'sliding-window-log':
       if (state?.kind !== 'log') return undefined
       return adjustLog(state.log, units, mark, most, nowUs, policy.windowUs) ? state : undefined
-    case 'concurrency':
-      return undefined
   }
-}
-
-function within(value: number, most: number): number {
-  return Math.min(Math.max(value, 0), most)
 }

@@ -1,11 +1,14 @@
 import { homeText } from '../home.js'
 import type { Once } from '../store.js'
 
-/** Admissions remembered by id. */
+/** What is remembered of an id: that it was admitted, or only that what is tried was charged for it. */
+export type Remembered = 'admitted' | 'tried'
+
+/** Calls remembered by id. */
 export interface Admissions {
-  /** Whether one of this id is remembered and may be repeated once more; `counted` when it is. */
-  repeat(once: Once, nowUs: number, counted: boolean): boolean
-  remember(once: Once, nowUs: number): void
+  /** What is remembered of this id; an admission is repeated by it as often as it may be; `counted` when it is. */
+  repeat(once: Once, nowUs: number, counted: boolean): Remembered | undefined
+  remember(once: Once, what: Remembered, nowUs: number): void
   forget(once: Once): void
 }
 
@@ -14,23 +17,25 @@ const REPEATS = 3
 
 /** A bounded list: beyond it the oldest is forgotten. */
 export function createAdmissions(most: number): Admissions {
-  const known = new Map<string, { untilUs: number; repeats: number }>()
+  const known = new Map<string, { readonly what: Remembered; untilUs: number; repeats: number }>()
   return {
     repeat(once, nowUs, counted) {
       const admission = known.get(keyOf(once))
-      if (admission === undefined || admission.untilUs <= nowUs || admission.repeats >= REPEATS) return false
-      if (!counted) return true
+      if (admission === undefined || admission.untilUs <= nowUs) return undefined
+      if (admission.what === 'tried') return 'tried'
+      if (admission.repeats >= REPEATS) return undefined
+      if (!counted) return 'admitted'
       admission.repeats += 1
       // When the clock was set back, it is remembered for no longer than from now.
       admission.untilUs = Math.min(admission.untilUs, nowUs + once.ms * 1000)
-      return true
+      return 'admitted'
     },
-    remember(once, nowUs) {
+    remember(once, what, nowUs) {
       const key = keyOf(once)
       known.delete(key)
       const [oldest] = known.keys()
       if (known.size >= most && oldest !== undefined) known.delete(oldest)
-      known.set(key, { untilUs: nowUs + once.ms * 1000, repeats: 0 })
+      known.set(key, { what, untilUs: nowUs + once.ms * 1000, repeats: 0 })
     },
     forget: (once) => void known.delete(keyOf(once)),
   }

@@ -1,4 +1,4 @@
-import type { Policy } from '../policy.js'
+import { keptName, type Policy } from '../policy.js'
 import type { BucketOwner } from '../store.js'
 import type { Holder } from './ledger.js'
 
@@ -41,7 +41,7 @@ export function createBooks(): Books {
     const known = byPolicy.get(policy)
     // A shard has a policy object of its own, so that one is found as quickly as the other.
     if (known !== undefined && known.shard === shard && known.home === home) return known
-    const name = `${policy.name} ${policy.algorithm} ${policy.by} ${policy.perScope} ${shard} ${home}`
+    const name = `${keptName(policy)} ${policy.algorithm} ${policy.by} ${policy.perScope} ${shard} ${home}`
     const book = byName.get(name) ?? { policy, shard, home, places: new Map() }
     byName.set(name, book)
     byPolicy.set(policy, book)

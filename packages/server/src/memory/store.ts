@@ -1,6 +1,5 @@
 import { type Clock, systemClock } from '@ratepact/contract'
-import { meterOf } from '../algorithm/algorithms.js'
-import type { Reading } from '../algorithm/meter.js'
+import type { Check } from '../call.js'
 import { expectFunction, expectInteger, expectNow, expectObject, expectOnly } from '../expect.js'
 import {
   type Advance,
@@ -10,13 +9,15 @@ import {
   type Reply,
   type Store,
   type StoreEvent,
+  type TrialReply,
 } from '../store.js'
 import { adjustState } from './adjust.js'
 import { createAdmissions } from './admissions.js'
 import { advanceState } from './advance.js'
 import { createBlocks } from './blocks.js'
 import { createCrowds } from './crowds.js'
-import { type Holder, isStale, readState, type State, takeFrom } from './ledger.js'
+import type { Holder, State } from './ledger.js'
+import { type Look, lookAt, take } from './look.js'
 import { createShelf } from './shelf.js'
 
 export interface MemoryStoreOptions {
@@ -65,45 +66,43 @@ export function openMemory(options: MemoryStoreOptions): Memory {
     for (const report of listeners) report({ type: 'evicted', policy: policy.name, owner })
   })
 
-  function check(op: Extract<Op, { kind: 'consume' | 'peek' }>, nowUs: number): Reply {
-    const { charges } = op
+  function check(op: Check, nowUs: number): Reply {
     const blockedUs = blocks.longest(op.blocks, nowUs)
+    const charging = op.kind === 'consume' && blockedUs === 0
     const once = blockedUs === 0 ? op.once : undefined
-    const replayed = once !== undefined && admissions.repeat(once, nowUs, op.kind === 'consume')
-    const states: (State | undefined)[] = []
-    const readings: Reading[] = []
-    let fits = true
-    for (const charge of charges) {
-      const { policy, cost } = charge
-      const state = shelf.get(charge)
-      const reading = readState(state, cost, nowUs, policy)
-      states.push(state)
-      readings.push(reading)
-      if (!meterOf(policy).fits(reading, cost, policy)) fits = false
+    const before = once && admissions.repeat(once, nowUs, charging)
+    const replayed = before === 'admitted'
+    const own = lookAt(shelf, op.charges, nowUs)
+    const takes = charging && own.fits && !replayed
+    const lease = takes ? op.lease : undefined
+    const trials = op.trials?.map(({ charges, mode }): TrialReply & { readonly look: Look } => {
+      const look = lookAt(shelf, charges, nowUs)
+      const may = mode === 'beside' ? takes : charging && before === undefined
+      return { look, readings: look.readings, taken: may && look.fits }
+    })
+    if (charging) {
+      take(shelf, own, takes, lease, nowUs)
+      if (trials !== undefined) for (const { look, taken } of trials) take(shelf, look, taken, lease, nowUs)
     }
-    const takes = fits && !replayed
-    if (op.kind === 'consume' && blockedUs === 0)
-      for (let i = 0; i < charges.length; i += 1) {
-        const charge = charges[i] as Charge
-        const { policy } = charge
-        const taken = takes ? charge.cost : 0
-        // Like the script in Redis: what was kept under other numbers or another clock counts by the new from now on.
-        if (taken > 0 || isStale(states[i], nowUs, policy))
-          shelf.set(charge, takeFrom(states[i], readings[i] ?? [], taken, nowUs, policy, op.lease), nowUs)
-      }
-    if (op.kind === 'consume' && once !== undefined && takes) admissions.remember(once, nowUs)
+    if (once !== undefined && (takes || trials?.some(({ taken }) => taken)))
+      admissions.remember(once, takes ? 'admitted' : 'tried', nowUs)
     const reply: Reply = {
       nowUs,
-      admitted: blockedUs === 0 && (fits || replayed),
+      admitted: blockedUs === 0 && (own.fits || replayed),
       blockedUs,
       replayed,
-      readings,
+      readings: own.readings,
       healed: [],
     }
-    if (op.crowd === undefined) return reply
-    const noted = op.kind === 'consume' && blockedUs === 0 && takes && op.crowd.instance > 0
-    const instance = noted ? op.crowd.instance : undefined
-    return { ...reply, instances: crowds.count(charges, instance, Math.floor(nowUs / 1000)) }
+    if (op.crowd === undefined && trials === undefined) return reply
+    const tried = trials?.map(({ readings, taken }) => ({ readings, taken }))
+    return { ...reply, ...(tried && { trials: tried }), ...crowdOf(op, takes, nowUs) }
+  }
+
+  function crowdOf({ charges, crowd }: Check, takes: boolean, nowUs: number): Pick<Reply, 'instances'> {
+    if (crowd === undefined) return {}
+    const instance = takes && crowd.instance > 0 ? crowd.instance : undefined
+    return { instances: crowds.count(charges, instance, Math.floor(nowUs / 1000)) }
   }
 
   /** Does something to each bucket; true when it did to any. */

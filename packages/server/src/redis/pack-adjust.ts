@@ -1,5 +1,3 @@
-import { roomOf } from '../algorithm/bucket.js'
-import { MOST_QUOTAS } from '../algorithm/debt.js'
 import type { Change, Op } from '../store.js'
 import { repliesIn } from './answer.js'
 import type { KeyOptions } from './key.js'
@@ -24,6 +22,5 @@ export function packAdjust(ops: readonly Op[], options: KeyOptions, rowOf: RowOf
 }
 
 function argumentsOf({ policy, units, mark, top }: Change, rowOf: RowOf): readonly string[] {
-  const most = MOST_QUOTAS * ('ticks' in policy ? roomOf(policy) : policy.quota)
-  return [...rowOf(policy), String(mark), String(unitsIn(policy, units)), String(most), String(top)]
+  return [...rowOf(policy), String(mark), String(unitsIn(policy, units)), String(top)]
 }

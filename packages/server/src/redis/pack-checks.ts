@@ -1,16 +1,19 @@
 import { meterOf } from '../algorithm/algorithms.js'
 import type { Reading } from '../algorithm/meter.js'
 import type { Check } from '../call.js'
-import type { Charge, Op, Reply } from '../store.js'
+import type { Charge, Op, Reply, TrialReply } from '../store.js'
 import { numbersIn } from './answer.js'
 import type { KeyOptions } from './key.js'
 import type { Call } from './pack.js'
 import { crowdsOf, type Place, placesOf } from './places.js'
 import { blockKey, onceKey, type RowOf, wordsOf } from './row.js'
 import { createShapes } from './shape.js'
+import { chargesIn } from './trials.js'
 
 interface Asked {
   readonly op: Check
+  /** Those of its trials too. */
+  readonly charges: readonly Charge[]
   readonly places: readonly Place[]
   readonly crowds: readonly Place[]
 }
@@ -26,7 +29,8 @@ export function packChecks(ops: readonly Op[], options: KeyOptions, rowOf: RowOf
   let shaped = ''
   for (const op of ops) {
     if (op.kind !== 'consume' && op.kind !== 'peek') continue
-    const places = placesOf(op.charges, options)
+    const charges = chargesIn(op)
+    const places = placesOf(charges, options)
     for (const owner of op.blocks) keys.push(blockKey(owner, options))
     if (op.once !== undefined) keys.push(onceKey(op.once.owner, op.once.id, options))
     if (op.kind === 'consume' && op.lease !== '') names.push(op.lease)
@@ -35,7 +39,7 @@ export function packChecks(ops: readonly Op[], options: KeyOptions, rowOf: RowOf
     if (op.crowd !== undefined && crowds.length > 0) names.push(String(op.crowd.instance))
     for (const { key } of crowds) keys.push(key)
     shaped += shapes.nameOf(op, places, crowds)
-    asked.push({ op, places, crowds })
+    asked.push({ op, charges, places, crowds })
   }
   return {
     script: asked.every(asksBuckets) ? 'buckets' : 'consume',
@@ -53,21 +57,19 @@ function readChecks(answer: unknown, asked: readonly Asked[]): readonly Reply[] 
   let nth = 0
   let word = 1
 
-  function readCharges(charges: readonly Charge[], places: readonly Place[]) {
+  function readCharges({ charges, places }: Asked) {
     const readings = new Array<Reading>(charges.length)
     const fresh: number[] = []
-    let fits = true
     for (const { indexes } of places)
       for (const index of indexes) {
-        const { policy, cost } = charges[index] as Charge
+        const { policy } = charges[index] as Charge
         const reading = numbers.slice(word, word + wordsOf(policy))
         nth += 1
         word += reading.length
         readings[index] = reading
-        if (!meterOf(policy).fits(reading, cost, policy)) fits = false
         if (healed?.has(nth)) fresh.push(index)
       }
-    return { readings, fits, healed: fresh }
+    return { readings, healed: fresh }
   }
 
   function readCrowds(charges: readonly Charge[], crowds: readonly Place[]): readonly number[] {
@@ -76,11 +78,13 @@ function readChecks(answer: unknown, asked: readonly Asked[]): readonly Reply[] 
     return instances
   }
 
-  return asked.map(({ op, places, crowds }) => {
+  return asked.map((each) => {
+    const { op, charges, crowds } = each
     const blocked = op.blocks.length === 0 ? 0 : (numbers[word++] ?? 0)
-    const repeats = op.once !== undefined && numbers[word++] === 1
-    const replayed = repeats && blocked === 0
-    const { readings, fits, healed: fresh } = readCharges(op.charges, places)
+    const before = op.once === undefined ? 0 : numbers[word++]
+    const replayed = before === ADMITTED && blocked === 0
+    const { readings, healed: fresh } = readCharges(each)
+    const fits = doFit(charges, readings, 0, op.charges.length)
     const reply: Reply = {
       nowUs,
       admitted: blocked === 0 && (fits || replayed),
@@ -89,22 +93,60 @@ function readChecks(answer: unknown, asked: readonly Asked[]): readonly Reply[] 
       readings,
       healed: fresh,
     }
-    return op.crowd === undefined ? reply : { ...reply, instances: readCrowds(op.charges, crowds) }
+    if (op.crowd === undefined && op.trials === undefined) return reply
+    const instances = op.crowd === undefined ? undefined : { instances: readCrowds(op.charges, crowds) }
+    if (op.trials === undefined) return { ...reply, ...instances }
+    const charging = op.kind === 'consume' && blocked === 0
+    const may = { beside: charging && fits && !replayed, instead: charging && before === 0 }
+    return {
+      ...reply,
+      ...instances,
+      readings: readings.slice(0, op.charges.length),
+      trials: readTrials(each, readings, may),
+    }
   })
 }
 
 /** Whether a check asks nothing but buckets under one key. */
 function asksBuckets({ op, places, crowds }: Asked): boolean {
-  if (places.length !== 1 || op.blocks.length > 0 || crowds.length > 0) return false
+  if (places.length !== 1 || op.blocks.length > 0 || crowds.length > 0 || op.trials !== undefined)
+    return false
   if (op.once !== undefined || (op.kind === 'consume' && op.lease !== '')) return false
   return op.charges.every(({ policy }) => 'ticks' in policy)
 }
 
+/** What the script answers of an id under which a call was admitted before. */
+const ADMITTED = 1
+
+function readTrials(
+  { op, charges }: Asked,
+  readings: readonly Reading[],
+  may: { readonly beside: boolean; readonly instead: boolean },
+): readonly TrialReply[] {
+  let from = op.charges.length
+  return (op.trials ?? []).map(({ mode, charges: own }) => {
+    const to = from + own.length
+    const taken = may[mode] && doFit(charges, readings, from, to)
+    const reply = { readings: readings.slice(from, to), taken }
+    from = to
+    return reply
+  })
+}
+
+/** Whether all charges of a range fit what was read. */
+function doFit(charges: readonly Charge[], readings: readonly Reading[], from: number, to: number): boolean {
+  for (let i = from; i < to; i += 1) {
+    const { policy, cost } = charges[i] as Charge
+    if (!meterOf(policy).fits(readings[i] ?? [], cost, policy)) return false
+  }
+  return true
+}
+
 /** How many numbers the script answers for a check. */
-function wordsFor({ op, crowds }: Asked): number {
+function wordsFor({ op, charges, crowds }: Asked): number {
   let words = op.blocks.length > 0 ? 1 : 0
   if (op.once !== undefined) words += 1
-  for (const { policy } of op.charges) words += wordsOf(policy)
+  for (const { policy } of charges) words += wordsOf(policy)
   for (const { indexes } of crowds) words += indexes.length
   return words
 }

@@ -1,14 +1,15 @@
 import { roomOf } from '../algorithm/bucket.js'
+import { mostInUse } from '../algorithm/debt.js'
 import { hash64 } from '../hash.js'
 import { heldTicks } from '../hold.js'
-import type { Policy } from '../policy.js'
+import { keptName, type Policy } from '../policy.js'
 import type { BucketOwner } from '../store.js'
 import { type KeyOptions, keyOf, part } from './key.js'
 
 /** How many arguments a policy takes. */
-export const ROW = 6
+export const ROW = 7
 
-/** A policy as the scripts take it: id, kind, three numbers, a fourth. */
+/** A policy as the scripts take it: id, kind, three numbers, a fourth, the most that may be in use. */
 export type RowOf = (policy: Policy) => readonly string[]
 
 /** Makes rows, each once: policies do not change, and are asked about with every check. */
@@ -17,7 +18,7 @@ export function createRows(): RowOf {
   return (policy) => {
     const known = rows.get(policy)
     if (known !== undefined) return known
-    const row = [String(policyId(policy)), ...numbersOf(policy)]
+    const row = [String(policyId(policy)), ...numbersOf(policy), String(mostKept(policy))]
     rows.set(policy, row)
     return row
   }
@@ -59,7 +60,13 @@ export function wordsOf({ algorithm, holdUs }: Policy): number {
 
 /** Which entry of a record is a policy's: 48 bits of a hash of its name and algorithm. */
 export function policyId(policy: Policy): number {
-  return Number(hash64(`${policy.name} ${policy.algorithm}`) & 0xffffffffffffn)
+  return Number(hash64(`${keptName(policy)} ${policy.algorithm}`) & 0xffffffffffffn)
+}
+
+/** The most ticks or units that may be in use by what is taken after the fact. */
+function mostKept(policy: Policy): number {
+  if ('ticks' in policy) return mostInUse(roomOf(policy), policy.maxDebt * policy.ticks.unit)
+  return mostInUse(policy.quota, 'maxDebt' in policy ? policy.maxDebt : 0)
 }
 
 /** What units are called where they are kept: ticks in a bucket, themselves elsewhere. */
@@ -78,13 +85,13 @@ export function hasOwnKey({ algorithm }: Policy): boolean {
  */
 export function keyFor(policy: Policy, owner: BucketOwner, options: KeyOptions): string {
   const key = keyOf(owner, options)
-  if (policy.algorithm === 'sliding-window-log') return `${key}|log:${policy.name}`
-  return policy.algorithm === 'concurrency' ? `${key}|lease:${policy.name}` : key
+  if (policy.algorithm === 'sliding-window-log') return `${key}|log:${keptName(policy)}`
+  return policy.algorithm === 'concurrency' ? `${key}|lease:${keptName(policy)}` : key
 }
 
 /** Where what is kept of units taken ahead of a bucket stands, beside its level. */
 export function aheadKey(policy: Policy, owner: BucketOwner, options: KeyOptions): string {
-  return `${keyOf(owner, options)}|ahead:${policy.name}`
+  return `${keyOf(owner, options)}|ahead:${keptName(policy)}`
 }
 
 /** Where the block of a partition is kept. */

@@ -4,6 +4,7 @@ import type { Policy } from '../policy.js'
 import type { Charge } from '../store.js'
 import type { Place } from './places.js'
 import { ROW, type RowOf, unitsIn } from './row.js'
+import { chargesIn, groupsIn, modesIn, sizesIn } from './trials.js'
 
 /** What the checks of one call ask, whoever they ask for: most of them ask the same, and it is sent once. */
 export interface Shapes {
@@ -35,14 +36,18 @@ export function createShapes(rowOf: RowOf): Shapes {
   function tell(op: Check, places: readonly Place[], crowds: readonly Place[]): void {
     const { once } = op
     const lease = op.kind === 'consume' ? op.lease : ''
-    shapes.push(op.kind === 'consume' ? '1' : '0', lease === '' ? '0' : '1', String(op.blocks.length))
+    const charges = chargesIn(op)
+    const groups = groupsIn(op)
+    shapes.push((op.kind === 'consume' ? '1' : '0') + modesIn(op), lease === '' ? '0' : '1')
+    shapes.push(String(op.blocks.length))
     shapes.push(String(once?.ms ?? 0), String(places.length), String(crowds.length))
     for (const { indexes } of places) {
       shapes.push(String(indexes.length))
       for (const index of indexes) {
-        const charge = op.charges[index]
-        if (charge !== undefined)
-          shapes.push(String(rowAt(charge.policy)), String(unitsIn(charge.policy, charge.cost)))
+        const charge = charges[index]
+        if (charge === undefined) continue
+        shapes.push(String(rowAt(charge.policy)), String(unitsIn(charge.policy, charge.cost)))
+        if (groups !== undefined) shapes.push(String(groups[index]))
       }
     }
     for (const { indexes } of crowds) {
@@ -81,8 +86,10 @@ function hasShape(
   if (one.kind !== other.kind || one.blocks.length !== other.blocks.length) return false
   if ((one.crowd === undefined) !== (other.crowd === undefined)) return false
   if (one.charges.length !== other.charges.length || places.length !== otherPlaces.length) return false
-  for (let i = 0; i < one.charges.length; i += 1) {
-    const [mine, theirs] = [one.charges[i], other.charges[i]]
+  if (sizesIn(one) !== sizesIn(other)) return false
+  const [charges, others] = [chargesIn(one), chargesIn(other)]
+  for (let i = 0; i < charges.length; i += 1) {
+    const [mine, theirs] = [charges[i], others[i]]
     if (mine?.policy !== theirs?.policy || mine?.cost !== theirs?.cost) return false
   }
   if (

@@ -6,6 +6,7 @@ import { checkRedis } from './check.js'
 import { knownClient, type RedisClient } from './client.js'
 import { createApart } from './cluster/apart.js'
 import { createSlots } from './cluster/slots.js'
+import { withTrialsApart } from './cluster/trials-apart.js'
 import { isCluster, openRoutes, shareRoutes } from './open.js'
 import type { ScriptName } from './pack.js'
 import type { Routes } from './routes.js'
@@ -95,7 +96,9 @@ export function createRedisStore(client: RedisClient, options: RedisStoreOptions
       for (const report of listeners) report(event)
     },
   })
-  const apart = isCluster(known) ? createApart(batch, slots.ofOwner) : undefined
+  const apart = isCluster(known)
+    ? withTrialsApart(createApart(batch, slots.ofOwner), slots.ofOwner)
+    : undefined
 
   return {
     name: 'redis',

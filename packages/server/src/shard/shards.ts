@@ -1,6 +1,7 @@
 import type { Decision, Limit } from '../decision.js'
 import { expected, expectInteger, expectObject, expectOnly } from '../expect.js'
 import { hash64 } from '../hash.js'
+import type { Rules } from '../plans.js'
 import type { Policy } from '../policy.js'
 import type { BucketOwner, Charge, Store } from '../store.js'
 import { shardPolicy } from './shard-policy.js'
@@ -35,13 +36,13 @@ const LEAST_UNITS = 10
 /** @throws TypeError or RangeError naming the option, the value and the rule */
 export function shardsFrom(
   option: unknown,
-  policies: readonly Policy[],
+  { live, tried }: Pick<Rules, 'live' | 'tried'>,
   store: Store,
   others: { readonly leases: boolean; readonly random: () => number },
 ): Shards | undefined {
   if (option === undefined) return undefined
   expectObject('shards', option)
-  const kinds = [...new Set(policies.map(({ by }) => by))]
+  const kinds = [...new Set(live.map(({ by }) => by))]
   expectOnly('shards', option, kinds)
   const counts = new Map<string, number>(Object.entries(option))
   if (counts.size === 0) return undefined
@@ -51,7 +52,11 @@ export function shardsFrom(
     throw new TypeError(
       'shards and slotBy of the store exclude each other: slotBy keeps on one node what shards spread',
     )
-  for (const policy of policies) expectSharded(policy, counts.get(policy.by))
+  if (tried.length > 0)
+    throw new TypeError(
+      'shards exclude shadows and candidates: a call that is refused on one shard asks another',
+    )
+  for (const policy of live) expectSharded(policy, counts.get(policy.by))
   return createShards(counts, others.random)
 }
 

@@ -30,6 +30,9 @@ function firstOwner(op: Op): BucketOwner | undefined {
       return op.changes[0]?.owner
     case 'reset':
       return op.charges[0]?.owner ?? op.once?.owner
+    case 'consume':
+    case 'peek':
+      return op.charges[0]?.owner ?? op.trials?.[0]?.charges[0]?.owner
     default:
       return op.charges[0]?.owner
   }

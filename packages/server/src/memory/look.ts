@@ -1,0 +1,50 @@
+import { meterOf } from '../algorithm/algorithms.js'
+import type { Reading } from '../algorithm/meter.js'
+import type { Charge } from '../store.js'
+import { isStale, readState, type State, takeFrom } from './ledger.js'
+import type { Shelf } from './shelf.js'
+
+/** What stands in the buckets of charges that are decided together, before any is made. */
+export interface Look {
+  readonly charges: readonly Charge[]
+  readonly states: readonly (State | undefined)[]
+  readonly readings: readonly Reading[]
+  readonly fits: boolean
+}
+
+export function lookAt(shelf: Shelf, charges: readonly Charge[], nowUs: number): Look {
+  const states: (State | undefined)[] = []
+  const readings: Reading[] = []
+  let fits = true
+  for (const charge of charges) {
+    const { policy, cost } = charge
+    const state = shelf.get(charge)
+    const reading = readState(state, cost, nowUs, policy)
+    states.push(state)
+    readings.push(reading)
+    if (!meterOf(policy).fits(reading, cost, policy)) fits = false
+  }
+  return { charges, states, readings, fits }
+}
+
+/**
+ * Writes charges with what is taken: all of them, or nothing.
+ * @param lease in whose name places are taken; without one, none are
+ */
+export function take(
+  shelf: Shelf,
+  { charges, states, readings }: Look,
+  takes: boolean,
+  lease: string | undefined,
+  nowUs: number,
+): void {
+  for (let i = 0; i < charges.length; i += 1) {
+    const charge = charges[i] as Charge
+    const { policy } = charge
+    const placeless = lease === undefined && policy.algorithm === 'concurrency'
+    const taken = takes && !placeless ? charge.cost : 0
+    // Like the script in Redis: what was kept under other numbers or another clock counts by the new from now on.
+    if (taken > 0 || isStale(states[i], nowUs, policy))
+      shelf.set(charge, takeFrom(states[i], readings[i] ?? [], taken, nowUs, policy, lease ?? ''), nowUs)
+  }
+}
