@@ -1,7 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
+import { rmSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { Redis as Redis6 } from 'ioredis6'
 
@@ -53,11 +56,19 @@ export async function startRedis({ port: wanted, config = [] }: TestRedisOptions
 }
 
 async function launch(port: number, config: readonly string[]): Promise<ChildProcess> {
-  // A server that becomes a replica is sent a file; it is written nowhere near the sources.
+  // A server that becomes a replica is sent a file. It is written nowhere near the sources, and not kept: any server
+  // that starts where it lies would begin with what is in it.
+  const file = `ratepact-${randomUUID()}.rdb`
   const quiet = ['--save', '', '--appendonly', 'no', '--loglevel', 'warning', '--dir', tmpdir()]
-  const server = spawn('redis-server', ['--port', String(port), '--bind', '127.0.0.1', ...quiet, ...config], {
-    stdio: 'ignore',
-  })
+  const gone = ['--dbfilename', file, '--rdb-del-sync-files', 'yes']
+  const server = spawn(
+    'redis-server',
+    ['--port', String(port), '--bind', '127.0.0.1', ...quiet, ...gone, ...config],
+    {
+      stdio: 'ignore',
+    },
+  )
+  server.once('exit', () => rmSync(join(tmpdir(), file), { force: true }))
   const failed = once(server, 'error').then(([error]) => {
     throw new Error(`redis-server could not be started; \`npm test\` installs it. ${error}`)
   })
