@@ -33,7 +33,9 @@ describe('events', () => {
       candidate: [bucket('live', 4), bucket('more', 3)],
       store: memoryStore({ clock }),
       clock,
-      onEvent: (event) => events.push(event),
+      onEvent: (event) => {
+        if (event.type === 'shadow-refused') events.push(event)
+      },
     })
     const call = async (times: number) => {
       for (let i = 0; i < times; i += 1) await limiter.consume('a')
