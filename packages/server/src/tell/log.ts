@@ -63,6 +63,11 @@ function lineOf(event: LimiterEvent, calls: number): Line | undefined {
         level: 'warn',
         text: `${count(event.units, 'unit')} of policy "${event.policy}" taken ahead were lost`,
       }
+    case 'shadow-refused': {
+      const what = event.policy === undefined ? 'the candidate' : `the shadow "${event.policy}"`
+      if (event.passed === 0) return undefined
+      return { level: 'info', text: `${what} would have refused calls that passed` }
+    }
     case 'refused':
       // That somebody is limited is daily business.
       return undefined

@@ -32,7 +32,7 @@ function firstOwner(op: Op): BucketOwner | undefined {
       return op.charges[0]?.owner ?? op.once?.owner
     case 'consume':
     case 'peek':
-      return op.charges[0]?.owner ?? op.trials?.[0]?.charges[0]?.owner
+      return (op.charges[0] ?? op.trials?.[0]?.charges[0] ?? op.once)?.owner ?? op.blocks[0]
     default:
       return op.charges[0]?.owner
   }

@@ -22,7 +22,9 @@ export function withTrialsApart(apart: Apart, slotOf: (owner: BucketOwner) => nu
   function charge({ charges }: Trial, lease: string, admitted: boolean): void {
     const taken = admitted ? charges : charges.filter(({ policy }) => policy.algorithm !== 'concurrency')
     if (taken.length === 0) return
-    apart.add({ kind: 'consume', charges: taken, lease, blocks: [] }, CHARGE_WITHIN_MS).catch(() => {})
+    const whole = { kind: 'consume', charges: taken, lease, blocks: [] } as const
+    // They were just looked at together; part by part they leave at once, before whatever is asked next.
+    for (const { op } of partsOf<Op>(whole, slotOf)) apart.add(op, CHARGE_WITHIN_MS).catch(() => {})
   }
 
   function settle(op: Check, reply: Reply, looks: readonly Reply[]): readonly TrialReply[] {
