@@ -56,7 +56,10 @@ export function openOwn(openLink: OpenLink, events: ConnectionEvents): Connectio
       if (closed) return
       if (wasUp) events.lost(error)
       else events.failed?.()
-      const ms = Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(failures, 10))
+      const ms = Math.min(
+        link.longestRetryMs ?? LONGEST_RETRY_MS,
+        FIRST_RETRY_MS * 2 ** Math.min(failures, 10),
+      )
       failures += 1
       // Half of it by chance, so that a fleet does not come back in one instant.
       retry = setTimeout(open, ms / 2 + (Math.random() * ms) / 2)

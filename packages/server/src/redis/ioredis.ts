@@ -1,6 +1,14 @@
 import type { IoredisClient, IoredisCommands } from './client.js'
 import type { Link, OpenLink, SharedLink } from './link.js'
 
+/** Time for a Sentinel to answer, connecting included: it may be far away, or have fallen silent. */
+const SENTINEL_ANSWER_MS = 1000
+/**
+ * The client keeps a timer for each question to a Sentinel, answered or not, and a process with it. So while there is
+ * no Sentinel the pauses between attempts become longer than that.
+ */
+const SENTINEL_RETRY_MS = 2500
+
 /**
  * How our own client differs from the user's. Queues, resends and retries inside the client would charge a call
  * twice or after its deadline; the client's own reconnecting, also to Sentinels, is replaced because it keeps a
@@ -16,7 +24,7 @@ const OWN_OPTIONS = {
   retryStrategy: (): null => null,
   reconnectOnError: null,
   sentinelRetryStrategy: (): null => null,
-  sentinelCommandTimeout: 1000,
+  sentinelCommandTimeout: SENTINEL_ANSWER_MS,
   failoverDetector: false,
   connectTimeout: 2000,
   disconnectTimeout: 100,
@@ -43,6 +51,7 @@ export function ownIoredis(user: IoredisClient, overrides: object = {}): OpenLin
     client.on('end', () => events.ended(lastError))
     return {
       ...linkOf(client),
+      ...(client.options?.sentinels && { longestRetryMs: SENTINEL_RETRY_MS }),
       ready: () => client.status === 'ready',
       // A failed attempt ends in the event `end`.
       connect: () => void client.connect().catch(() => {}),
