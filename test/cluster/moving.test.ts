@@ -15,7 +15,7 @@ afterAll(() => cluster.stop())
 function open(policies: readonly Policy[], client = ioredis() as Cluster | ReturnType<typeof nodeRedis>) {
   const limiter = createLimiter({
     policies,
-    store: redisStore(client, { timeoutMs: 10_000 }),
+    store: redisStore(client, { timeoutMs: 20_000 }),
     onStoreFailure: 'closed',
     denyCache: false,
   })

@@ -33,6 +33,8 @@ const OWN_OPTIONS = {
   stringNumbers: false,
   readOnly: false,
   monitor: false,
+  // A user with few rights would be refused it.
+  disableClientInfo: true,
 }
 
 /** Links that are made like a user's client but for the options that a limiter cannot live with. */

@@ -13,6 +13,8 @@ const OWN_OPTIONS = {
   clientSideCache: undefined,
   emitInvalidate: false,
   maintNotifications: 'disabled',
+  // A user with few rights would be refused it.
+  disableClientInfo: true,
 }
 const OWN_SOCKET = { reconnectStrategy: false, connectTimeout: 2000, socketTimeout: undefined }
 
