@@ -58,6 +58,11 @@ local function adjust_log(key, mark, add, policy)
     redis.call('LSET', key, i, pack(CALL, made, units + changed, before + shift))
     shift = shift + changed
   end
+  -- What has been given back whole and stands at the end is let go of, so that giving back leaves nothing behind.
+  while length > 0 and select(2, log_call(key, -1)) == 0 do
+    redis.call('RPOP', key)
+    length = length - 1
+  end
   return shift ~= 0 and 1 or 0
 end
 

@@ -3,8 +3,8 @@
 -- level in ticks (7), ticks per unit when it was written (7). Instants are microseconds.
 local ENTRY = 34
 local FORMAT = '>I6I7I7I7I7'
--- Far more policies than a limiter has; a longer record is none of ours.
-local MOST_ENTRIES = 256
+-- Far more policies than limiters have; a longer record is none of ours.
+local MOST_ENTRIES = 1024
 
 local call, try = redis.call, redis.pcall
 local pack, unpack_struct, ceil = struct.pack, struct.unpack, math.ceil

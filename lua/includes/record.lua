@@ -30,10 +30,10 @@ local function find_entry(record, id)
   return nil
 end
 
--- A record with an entry in its place: `at`, or the end.
+-- A record with an entry in its place: `at`, or the end. One that is full gives up its first.
 local function with_entry(record, at, entry)
   if not at then
-    return record .. entry
+    return (#record < MOST_ENTRIES * ENTRY and record or record:sub(ENTRY + 1)) .. entry
   end
   return record:sub(1, at - 1) .. entry .. record:sub(at + ENTRY)
 end

@@ -1,5 +1,5 @@
 import { type Cost, costOf, expectCost } from './cost.js'
-import { expected, expectObject } from './expect.js'
+import { expected, expectObject, expectOnly } from './expect.js'
 import { expectOnStoreFailure, type OnStoreFailure } from './failure/mode.js'
 import { hash48 } from './hash.js'
 import { homeOf, valuesOf } from './partition.js'
@@ -33,6 +33,11 @@ export interface ResetOptions<Plan extends string = string> {
   /** Forgets what the policies of this plan count. @default those of all plans */
   readonly plan?: Plan
 }
+
+/** Of a call that says nothing but for whom it is. */
+export const NO_OPTIONS: ConsumeOptions = Object.freeze({})
+
+const OPTIONS = ['cost', 'scope', 'plan', 'id', 'instance', 'onStoreFailure']
 
 /** What a call charges, policy by policy. @throws PartitionError when it does not say for whom, or at whose home */
 export function chargesOf(
@@ -80,11 +85,25 @@ function withoutCrowd(
       : { charges, blocks: blocks ? ownersIn(all) : [], trials }
   const [first] = all
   const once =
-    id === undefined || first === undefined ? undefined : { owner: { ...first.owner, scope }, id, ms: idMs }
+    id === undefined || first === undefined
+      ? undefined
+      : { owner: { ...first.owner, scope }, id: idOf(id, charges), ms: idMs }
   if (kind === 'peek') return { kind, ...asked, ...(once && { once }) }
   const places = all.some(({ policy }) => policy.algorithm === 'concurrency')
   const lease = places ? crypto.randomUUID() : ''
   return once === undefined ? { kind, ...asked, lease } : { kind, ...asked, lease, once }
+}
+
+/**
+ * What an admission is remembered by: the id together with all that it charged, so that it stands for no call of
+ * another partition or of another limiter. Lengths go before what callers choose.
+ */
+function idOf(id: string, charges: readonly Charge[]): string {
+  const charged = charges.map(
+    ({ policy, owner: { kind, value } }) =>
+      `${policy.name} ${policy.algorithm} ${kind} ${value.length}:${value}`,
+  )
+  return `${id.length}:${id} ${charged.join(' ')}`
 }
 
 /** Each kind of partition of a call, once and without its scope. */
@@ -99,7 +118,9 @@ function ownersIn(charges: readonly Charge[]): readonly BucketOwner[] {
 
 /** @throws TypeError or RangeError naming the option, the value and the rule */
 export function expectCall(call: ConsumeOptions, policies: readonly Policy[], counts: boolean): void {
+  if (call === NO_OPTIONS) return
   expectObject('the options of the call', call)
+  expectOnly('a call', call, OPTIONS)
   const { scope, id, instance, onStoreFailure } = call
   if (scope !== undefined && typeof scope !== 'string')
     throw new TypeError(expected('scope', 'a text', scope))

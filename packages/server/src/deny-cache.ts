@@ -76,7 +76,7 @@ function repeat<Name extends string>(
     const [charge, limit] = [charges[i], decision.limits[i]]
     if (charge === undefined || limit === undefined) return undefined
     const own = costOf(cost, charge.policy)
-    if ((!limit.allowed && own < charge.cost) || own > limit.quota) return undefined
+    if (limit.allowed ? own > limit.available : own < charge.cost || own > limit.quota) return undefined
     limits.push(limitAfter(limit, own, passedMs))
   }
   return { ...decision, limits, retryAfterSeconds: (fitsMs - nowMs) / 1000, source: 'deny-cache', shadow: [] }

@@ -2,7 +2,7 @@ import { type Cost, expectCost } from './cost.js'
 import type { Decision } from './decision.js'
 import { show } from './expect.js'
 import type { Policy } from './policy.js'
-import { changesTo, heldBy, type Receipt } from './receipt.js'
+import { bringReceiptTo, changesTo, heldBy, type Receipt } from './receipt.js'
 import type { Op, Reply } from './store.js'
 import { createTag } from './tag.js'
 
@@ -56,7 +56,7 @@ export function createEffects<Name extends string>(
 
   async function bringTo(receipt: Receipt, costs: number[]): Promise<boolean> {
     const { changes, put } = changesTo(receipt, costs)
-    receipt.left = costs
+    bringReceiptTo(receipt, costs)
     return (changes.length > 0 && (await carryOut({ kind: 'adjust', changes }, receipt))) || put
   }
 

@@ -188,7 +188,8 @@ export function settingsFrom(options: LimiterOptions | PlannedLimiterOptions): S
   if (logger !== undefined) expectLogger(logger)
   expectClock(clock)
   const leases = leasesFrom(given.leases)
-  if (leases !== undefined) expectLeasable(rules, store, { blocks, hold: holdMs > 0, countInstances })
+  if (leases !== undefined)
+    expectLeasable(rules, store, leases, { blocks, hold: holdMs > 0, countInstances, onStoreFailure })
   const { random = Math.random } = given
   expectFunction('random', random)
   const shards = shardsFrom(given.shards, rules, store, { leases: leases !== undefined, random })

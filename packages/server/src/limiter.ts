@@ -1,6 +1,15 @@
 import { answerFrom, emptyReadings } from './advance/answer.js'
+import { expectNoLocal } from './advance/lease-options.js'
 import { createLeases } from './advance/leases.js'
-import { type Check, type ConsumeOptions, chargesOf, expectCall, opFor, type ResetOptions } from './call.js'
+import {
+  type Check,
+  type ConsumeOptions,
+  chargesOf,
+  expectCall,
+  NO_OPTIONS,
+  opFor,
+  type ResetOptions,
+} from './call.js'
 import type { Cost } from './cost.js'
 import type { Decision } from './decision.js'
 import { callerOf, createDenyCache } from './deny-cache.js'
@@ -98,7 +107,6 @@ export interface Limiter<
 }
 
 const LONGEST_BLOCK_SECONDS = 366 * 86_400
-const NO_OPTIONS: ConsumeOptions = Object.freeze({})
 
 /**
  * A limiter over one store.
@@ -141,7 +149,10 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
   const effects = createEffects<string>(
     async (op, via = ask.store) => {
       denials?.clear()
-      return via(op)
+      const reply = await via(op)
+      // What was refused meanwhile may have been refused before this was given back.
+      denials?.clear()
+      return reply
     },
     rules.all,
     (error) => fallback.failed(error, onStoreFailure),
@@ -172,7 +183,10 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
     expectOpen()
     expectCall(call, rules.all, settings.countInstances)
     const mode = call.onStoreFailure ?? onStoreFailure
-    if (mode !== onStoreFailure) fallback.expect(mode)
+    if (mode !== onStoreFailure) {
+      if (leases !== undefined) expectNoLocal(mode)
+      fallback.expect(mode)
+    }
     let chosen: Chosen
     if (typeof call.plan !== 'function') chosen = rules.policiesOf(call.plan)
     else {

@@ -12,7 +12,7 @@ export interface Origin {
 export interface Receipt {
   readonly charges: readonly Charge[]
   /** Where each charge was made, and how full it made a bucket. */
-  readonly marks: readonly { readonly mark: number; readonly top: number }[]
+  marks: readonly { readonly mark: number; readonly top: number }[]
   readonly lease: string
   /** Where this process had the units of each charge from, which it had taken ahead. */
   readonly from?: readonly Origin[]
@@ -96,6 +96,16 @@ export function changesTo(
       changes.push({ policy, owner, units, ...where })
   }
   return { changes, put }
+}
+
+/** Notes other costs: what has been given back of a bucket is not above what was there before any more. */
+export function bringReceiptTo(receipt: Receipt, costs: number[]): void {
+  receipt.marks = receipt.marks.map(({ mark, top }, i) => {
+    const policy = receipt.charges[i]?.policy
+    const units = (costs[i] ?? 0) - (receipt.left[i] ?? 0)
+    return { mark, top: policy !== undefined && 'ticks' in policy ? top + units * policy.ticks.unit : top }
+  })
+  receipt.left = costs
 }
 
 /** The charges of a receipt that hold places. */

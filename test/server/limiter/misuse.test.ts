@@ -265,3 +265,20 @@ it('a listener that rejects harms nobody', async () => {
     (await createLimiter({ policies: [tokenBucket(options)], store, onEvent }).consume('a')).outcome,
   ).toBe('unchecked')
 })
+
+it('an option that a call does not have is refused by its name', async () => {
+  const limiter = createLimiter({ policies: [tokenBucket({ name: 'p', capacity: 1, refillPerSecond: 1 })] })
+  await expect(limiter.consume('a', { csot: 1 } as never)).rejects.toThrow('Unknown option "csot" of a call')
+})
+
+it('leases that would come on top of a share, or be more than there is, are refused', async () => {
+  const policies = [tokenBucket({ name: 'p', capacity: 50, refillPerSecond: 1 })]
+  const local = { local: { instances: 1 } }
+  expect(() => createLimiter({ policies, leases: {}, onStoreFailure: local })).toThrow('exclude each other')
+  expect(() => createLimiter({ policies, leases: { units: 51 } })).toThrow(
+    'Expected leases.units to be at most the quota of policy "p", 50, got 51',
+  )
+  const limiter = createLimiter({ policies, leases: {} })
+  await expect(limiter.consume('a', { onStoreFailure: local })).rejects.toThrow('exclude each other')
+  await limiter.close()
+})

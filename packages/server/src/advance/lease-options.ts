@@ -1,6 +1,7 @@
 import type { FixedWindowPolicy } from '../algorithm/fixed-window.js'
 import type { TokenBucketPolicy } from '../algorithm/token-bucket.js'
 import { expected, expectInteger, expectObject, expectOnly } from '../expect.js'
+import type { OnStoreFailure } from '../failure/mode.js'
 import type { Rules } from '../plans.js'
 import type { Policy } from '../policy.js'
 import type { Store } from '../store.js'
@@ -69,11 +70,25 @@ function spanOf(policy: LeasablePolicy): number {
     : (policy.quota / policy.ratePerSecond) * 1000
 }
 
+/** @throws TypeError where a limiter with leases is to count by itself when its store is gone */
+export function expectNoLocal(mode: OnStoreFailure): void {
+  if (typeof mode === 'object')
+    throw new TypeError(
+      "leases and onStoreFailure { local } exclude each other: a process's share would come on top of what it holds",
+    )
+}
+
 /** @throws TypeError or RangeError naming what leases do not go with */
 export function expectLeasable(
   { live, tried }: Pick<Rules, 'live' | 'tried'>,
   store: Store,
-  others: { readonly blocks: boolean; readonly hold: boolean; readonly countInstances: boolean },
+  { units }: LeaseSettings,
+  others: {
+    readonly blocks: boolean
+    readonly hold: boolean
+    readonly countInstances: boolean
+    readonly onStoreFailure: OnStoreFailure
+  },
 ): void {
   if (store.advances !== true)
     throw new TypeError(`leases need a store that can give units ahead; the store "${store.name}" cannot`)
@@ -83,12 +98,17 @@ export function expectLeasable(
     throw new TypeError('leases and hold exclude each other: units given back early would pass a held call')
   if (others.countInstances)
     throw new TypeError('leases and countInstances exclude each other: the store would not see who calls')
+  expectNoLocal(others.onStoreFailure)
   if (tried.length > 0)
     throw new TypeError('leases exclude shadows and candidates: they are to be asked about every call')
   for (const policy of live) {
     if (!isLeasable(policy))
       throw new TypeError(
         `leases need every policy to be a token bucket or a fixed window; policy "${policy.name}" is ${policy.algorithm}`,
+      )
+    if (units !== undefined && units > policy.quota)
+      throw new RangeError(
+        expected('leases.units', `at most the quota of policy "${policy.name}", ${policy.quota}`, units),
       )
     const least = (SHORTEST_MS * LEASES_IN_WINDOW) / 1000
     if (spanOf(policy) < least * 1000)

@@ -105,6 +105,9 @@ export function adjustLog(
     changed += by
   }
   log.used += changed
+  // What has been given back whole and stands at the end is let go of, so that giving back leaves nothing behind.
+  while (log.calls.at(-1)?.cost === 0) log.calls.pop()
+  log.first = Math.min(log.first, log.calls.length)
   return changed !== 0
 }
 

@@ -96,8 +96,8 @@ async function consumeApart(parts: readonly Part<Consume>[], trip: Trip, undo: U
       if (over) void undo.charge(part.op, reply)
       else charged.set(part, reply)
     } catch (error) {
-      // It may have been remembered, of a call that was not charged as a whole.
-      void undo.memory(part.op)
+      // It may have been remembered, of a call that was not charged as a whole; what was remembered before stays.
+      if (!looked.replayed) void undo.memory(part.op)
       throw error
     }
   }

@@ -1,0 +1,108 @@
+import {
+  createLimiter,
+  fixedWindow,
+  type LimiterSettings,
+  slidingWindowLog,
+  tokenBucket,
+} from '@ratepact/server'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { benches } from './stores.js'
+
+const both = [
+  tokenBucket({ name: 'team', capacity: 9, refillPerSecond: 0.001, by: 'account' }),
+  tokenBucket({ name: 'burst', capacity: 9, refillPerSecond: 0.001 }),
+] as const
+const settings: LimiterSettings = { onStoreFailure: 'closed', denyCache: false }
+
+for (const bench of benches)
+  describe(`on ${bench.name}`, () => {
+    beforeAll(() => bench.start())
+    afterAll(() => bench.stop())
+
+    it('a refund in parts gives back no more than a refund at once', async () => {
+      const { store, advance } = bench.open()
+      const policies = [tokenBucket({ name: 'burst', capacity: 5, refillPerSecond: 1 })]
+      const limiter = createLimiter({ ...settings, policies, store })
+      onTestFinished(() => limiter.close())
+      const decision = await limiter.consume('a', { cost: 5 })
+      advance(4200)
+      expect((await limiter.consume('a', { cost: 4 })).allowed).toBe(true)
+      for (let part = 0; part < 5; part += 1) await limiter.refund(decision, 1)
+      // 0.2 was left, and of the first charge 0.8 had not flowed back.
+      expect(await limiter.peek('a')).toMatchObject({ limits: [{ available: 1 }] })
+    })
+
+    it('an id stands for no call of another partition', async () => {
+      const limiter = createLimiter({ ...settings, policies: both, store: bench.open().store })
+      onTestFinished(() => limiter.close())
+      await limiter.consume({ account: 'x', client: 'a' }, { id: '1' })
+      const other = await limiter.consume({ account: 'x', client: 'b' }, { id: '1' })
+      expect(other).toMatchObject({ replayed: false, limits: [{ available: 7 }, { available: 8 }] })
+      expect(await limiter.consume({ account: 'x', client: 'a' }, { id: '1' })).toMatchObject({
+        replayed: true,
+      })
+    })
+
+    it('an id stands for no call of another limiter on the same store', async () => {
+      const { store } = bench.open()
+      const [hourly, daily] = ['hourly', 'daily'].map((name) =>
+        createLimiter({
+          ...settings,
+          store,
+          policies: [fixedWindow({ name, quota: 2, windowSeconds: 86_400 })],
+        }),
+      )
+      onTestFinished(() => hourly?.close())
+      for (const id of ['1', '2']) {
+        expect(await hourly?.consume('a', { id })).toMatchObject({ outcome: 'admitted', replayed: false })
+        expect(await daily?.consume('a', { id })).toMatchObject({ outcome: 'admitted', replayed: false })
+      }
+      expect((await daily?.consume('a', { id: '3' }))?.outcome).toBe('refused')
+    })
+
+    // Many calls, so not by every client of Redis.
+    const once = ['memory', 'Redis through ioredis 5'].includes(bench.name)
+    it.runIf(once)(
+      'calls that were given back leave nothing in a log: an older one is still found',
+      async () => {
+        const { store, advance } = bench.open()
+        const policies = [slidingWindowLog({ name: 'log', quota: 3, windowSeconds: 3600 })]
+        const limiter = createLimiter({ ...settings, policies, store })
+        onTestFinished(() => limiter.close())
+        const oldest = await limiter.consume('a')
+        for (let i = 0; i < 1005; i += 1) {
+          advance(1)
+          await limiter.refund(await limiter.consume('a'))
+        }
+        expect(await limiter.refund(oldest)).toBe(true)
+        expect(await limiter.peek('a')).toMatchObject({ limits: [{ available: 3 }] })
+      },
+    )
+
+    it('a partition counts three hundred policies, of many limiters', async () => {
+      const { store } = bench.open()
+      const limiters = Array.from({ length: 10 }, (_, nth) =>
+        createLimiter({
+          ...settings,
+          store,
+          policies: Array.from({ length: 30 }, (_, i) =>
+            tokenBucket({ name: `p${nth}-${i}`, capacity: 1, refillPerSecond: 0.001 }),
+          ),
+        }),
+      )
+      onTestFinished(() => limiters[0]?.close())
+      const all = async () =>
+        (await Promise.all(limiters.map((each) => each.consume('a')))).map(({ allowed }) => allowed)
+      expect(new Set(await all())).toEqual(new Set([true]))
+      expect(new Set(await all())).toEqual(new Set([false]))
+    })
+
+    it('what is given back is felt at once by a process that was being refused meanwhile', async () => {
+      const policies = [tokenBucket({ name: 'burst', capacity: 1, refillPerSecond: 0.001 })]
+      const limiter = createLimiter({ policies, store: bench.open().store, onStoreFailure: 'closed' })
+      onTestFinished(() => limiter.close())
+      const decision = await limiter.consume('a')
+      await Promise.all([limiter.consume('a'), limiter.refund(decision)])
+      expect((await limiter.consume('a')).allowed).toBe(true)
+    })
+  })
