@@ -1,11 +1,16 @@
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 
+export type Fate = 'pass' | 'hold' | 'cut' | 'halve' | 'garble'
+
 /** A TCP proxy between a client and a server on this machine, through which a test does harm. */
 export interface TestProxy {
   readonly port: number
-  /** What happens to bytes from the server: they pass, are held back, or cut the connection instead of passing. */
-  replies(fate: 'pass' | 'hold' | 'cut'): void
+  /**
+   * What happens to bytes from the server: they pass, are held back, cut the connection instead of passing, pass up to
+   * their middle and then cut it, or become bytes that are no answer.
+   */
+  replies(fate: Fate): void
   /** Settles when the client has next written something that has been passed on. */
   written(): Promise<void>
   /** Cuts every connection. */
@@ -20,7 +25,7 @@ export interface TestProxy {
 }
 
 export async function startProxy(target: number): Promise<TestProxy> {
-  let fate: 'pass' | 'hold' | 'cut' = 'pass'
+  let fate: Fate = 'pass'
   let port = target
   let delayMs = 0
   const muted = new WeakSet<Socket>()
@@ -42,10 +47,18 @@ export async function startProxy(target: number): Promise<TestProxy> {
       upstream.write(bytes)
       for (const tell of waiting.splice(0)) tell()
     })
+    /** What was delayed is not overtaken by what comes when nothing is delayed any more. */
+    let dueMs = 0
     upstream.on('data', (bytes) => {
       if (muted.has(upstream)) return
-      if (fate === 'pass' && delayMs > 0) setTimeout(() => client.write(bytes), delayMs)
-      else if (fate === 'pass') client.write(bytes)
+      if (fate === 'pass') {
+        const now = performance.now()
+        dueMs = Math.max(dueMs, now + delayMs)
+        if (dueMs > now) setTimeout(() => client.write(bytes), dueMs - now)
+        else client.write(bytes)
+      }
+      if (fate === 'garble') client.write('\0?!\r\n')
+      if (fate === 'halve') client.end(bytes.subarray(0, bytes.length >> 1))
       if (fate === 'cut') client.destroy()
     })
   })
