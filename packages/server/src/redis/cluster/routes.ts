@@ -25,7 +25,8 @@ const LATEST_MS = 500
  * a node is lost and when an answer shows that it is old, so nothing runs while nothing changes.
  */
 export function clusterRoutes({ find, translate, slotOf }: ClusterOptions, events: RoutesEvents): Routes {
-  const masters = new Array<Address | undefined>(SLOTS)
+  // Filled, because `every` passes over what has never been set.
+  const masters = new Array<Address | undefined>(SLOTS).fill(undefined)
   let nodes: Nodes | undefined
   let known = false
   let closed = false
@@ -53,9 +54,9 @@ export function clusterRoutes({ find, translate, slotOf }: ClusterOptions, event
 
   /** Reads the table of slots from any node that has it, or else looks for nodes. Never rejects. */
   async function read(): Promise<void> {
-    if (closed || reading) return
     clearTimeout(timer)
     timer = undefined
+    if (closed || reading) return
     reading = true
     const ranges = await askAny(nodes)
     if (ranges === undefined) await findNodes()
