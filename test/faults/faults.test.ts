@@ -3,7 +3,7 @@ import { redisStore } from '@ratepact/server/redis'
 import { Redis } from 'ioredis'
 import { Redis as Redis6 } from 'ioredis6'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { startRedis } from '../redis.js'
+import { freePort, startRedis } from '../redis.js'
 import { until } from '../wait.js'
 import { type FakeRedis, startFakeRedis } from './fake-redis.js'
 
@@ -135,6 +135,23 @@ it('an answer that is none, and an error that nobody knows, are told as they are
   expect((await limiter.consume('a')).outcome).toBe('unavailable')
   expect(events[0]).toMatchObject({ type: 'degraded', reason: 'error', error: { mayHaveRun: true } })
   expect(events5).toBe(1)
+})
+
+it('no Sentinel to be found is no connection', async () => {
+  const client = new Redis({
+    sentinels: [{ host: '127.0.0.1', port: await freePort() }],
+    name: 'main',
+    lazyConnect: true,
+  })
+  client.on('error', () => {})
+  const limiter = createLimiter({
+    policies: [burst],
+    store: redisStore(client, { timeoutMs: 500 }),
+    onEvent: (event) => events.push(event),
+  })
+  closers.push(() => limiter.close())
+  expect((await limiter.consume('a')).outcome).toBe('unchecked')
+  expect(events[0]).toMatchObject({ type: 'degraded', reason: 'disconnected', error: { mayHaveRun: false } })
 })
 
 it('a user of Redis who may not run what the scripts run is a fault of configuration', async () => {

@@ -35,7 +35,7 @@ const OF_CLIENTS: readonly (readonly [RegExp, FailureReason, mayHaveRun: boolean
   [/queue is full/i, 'overloaded', false],
   [/timed out|timeout/i, 'timeout', true],
   [
-    /connection|socket|disconnect|max retries|startup nodes|slots cache|redirections|aborted/i,
+    /connection|socket|disconnect|max retries|startup nodes|slots cache|sentinels|redirections|aborted/i,
     'disconnected',
     true,
   ],
