@@ -1,7 +1,7 @@
 import type { LimiterEvent } from '@ratepact/server'
 import { expect, it, onTestFinished } from 'vitest'
 import { until } from '../../wait.js'
-import { clientOf, type ModeName, modes, startGround, type Watched, watch } from './ground.js'
+import { clientOf, type ModeName, startGround, type Watched, watchAll } from './ground.js'
 import { countOf, type Kind } from './load.js'
 
 const TIMES = 4
@@ -27,10 +27,7 @@ async function goDown(one: Watched, from: number): Promise<void> {
 it(`down and up ${TIMES} times is the same each time, in every mode`, { timeout: 60_000 }, async () => {
   const ground = await startGround()
   onTestFinished(() => ground.stop())
-  const names = Object.keys(modes) as ModeName[]
-  const watched = await Promise.all(names.map((mode) => watch(clientOf(ground.proxy.port), mode, 200)))
-  onTestFinished(async () => void (await Promise.all(watched.map((one) => one.stop()))))
-  await Promise.all(watched.map((one) => one.countedByStore()))
+  const watched = await watchAll(() => clientOf(ground.proxy.port), { is: 'outage' })
 
   for (let time = 0; time < TIMES; time += 1) {
     const from = watched.map(({ service }) => service.events.length)

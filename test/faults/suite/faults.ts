@@ -3,7 +3,7 @@ import type { FailureReason } from '@ratepact/server'
 import type { Ground } from './ground.js'
 
 /** Something that happens to Redis or on the way to it. */
-export interface Fault {
+export interface Fault<G = Ground> {
   readonly name: string
   /**
    * - `outage`: Redis cannot be asked at all
@@ -15,9 +15,11 @@ export interface Fault {
   readonly reasons?: readonly FailureReason[]
   /** Whether Redis comes back without what it counted. */
   readonly forgets?: boolean
-  prepare?(ground: Ground): Promise<unknown>
-  strike(ground: Ground): unknown
-  mend(ground: Ground): unknown
+  /** Whether it is over by itself, when those who serve have noticed; `mend` then waits for it. */
+  readonly healsItself?: boolean
+  prepare?(ground: G): Promise<unknown>
+  strike(ground: G): unknown
+  mend(ground: G): unknown
 }
 
 const real: readonly Fault[] = [

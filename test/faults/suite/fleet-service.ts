@@ -15,7 +15,7 @@ client.on('error', () => {})
 const say = (value: unknown) => process.stdout.write(`${JSON.stringify(value)}\n`)
 
 /** By quota and the end of the window. */
-const admitted: Record<number, Admissions> = {}
+const admitted = Object.fromEntries(quotas.map((quota): [number, Admissions] => [quota, {}]))
 let byStore = 0
 /** Quotas that are counted without the store now. */
 const without = new Set<number>()
@@ -27,7 +27,7 @@ function note(quota: number, decision: Decision): void {
   // To the end of the window; the end that is nearest is it, whatever the machine was busy with meanwhile.
   const endMs = Date.now() + (decision.limits[0]?.effectiveWindowMs ?? Number.NaN)
   const end = Math.round(endMs / WINDOW_MS)
-  const windows = (admitted[quota] ??= {})
+  const windows = admitted[quota] ?? {}
   windows[end] = (windows[end] ?? 0) + 1
 }
 

@@ -35,7 +35,9 @@ async function atRest(fleet: Fleet, forMs: number): Promise<void> {
     async () => {
       const states = await fleet.states()
       const lastMs = Math.max(...states.map(({ changedMs }) => changedMs))
-      return states.every(({ byStore, without }) => byStore > 0 && without === 0) && Date.now() - lastMs > forMs
+      return (
+        states.every(({ byStore, without }) => byStore > 0 && without === 0) && Date.now() - lastMs > forMs
+      )
     },
     30_000,
   )
@@ -45,43 +47,52 @@ async function lastEventMs(fleet: Fleet): Promise<number> {
   return Math.max(...(await fleet.states()).map(({ changedMs }) => changedMs))
 }
 
-it.each(outages)('$name: no window admits more than the quota or one for each process', async (outage) => {
-  const redis = await startRedis()
-  onTestFinished(() => redis.stop())
-  const fleet = await startFleet(redis.port)
-  onTestFinished(() => fleet.stop())
-  const loads = fleet.ports.flatMap((port) => quotas.map((quota) => startLoad(port, 2, `/${quota}`)))
-  await atRest(fleet, WINDOW_MS)
+it.each(outages)(
+  '$name: no window admits more than the quota or one for each process',
+  async (outage) => {
+    const redis = await startRedis()
+    onTestFinished(() => redis.stop())
+    const fleet = await startFleet(redis.port)
+    onTestFinished(() => fleet.stop())
+    const loads = fleet.ports.flatMap((port) => quotas.map((quota) => startLoad(port, 2, `/${quota}`)))
+    await atRest(fleet, WINDOW_MS)
 
-  const struckMs = Date.now()
-  const beginMs = performance.now()
-  outage.strike(redis)
-  await pause(3.2 * WINDOW_MS)
-  const mendedMs = Date.now()
-  const endMs = performance.now()
-  await outage.mend(redis)
-  await atRest(fleet, 2.2 * WINDOW_MS)
-  const backAtMs = await lastEventMs(fleet)
-  await Promise.all(loads.map((load) => load.stop()))
+    const struckMs = Date.now()
+    const beginMs = performance.now()
+    outage.strike(redis)
+    await pause(3.2 * WINDOW_MS)
+    const mendedMs = Date.now()
+    const endMs = performance.now()
+    await outage.mend(redis)
+    await atRest(fleet, 2.2 * WINDOW_MS)
+    const backAtMs = await lastEventMs(fleet)
+    await Promise.all(loads.map((load) => load.stop()))
 
-  const [struck, mended, back] = [struckMs, mendedMs, backAtMs].map(windowOf) as [number, number, number]
-  for (const [quota, windows] of await fleet.admitted()) {
-    const admitted = (window: number) => windows[window] ?? 0
-    // The store may have granted all of the window before the shares begin.
-    expect(admitted(struck)).toBeLessThanOrEqual(quota + Math.max(quota, INSTANCES))
-    for (let window = struck + 1; window < mended; window += 1) {
-      expect(admitted(window)).toBeLessThanOrEqual(Math.max(quota, INSTANCES))
-      expect(admitted(window)).toBeGreaterThan(0)
+    const [struck, mended, back] = [struckMs, mendedMs, backAtMs].map(windowOf) as [number, number, number]
+    for (const [quota, windows] of await fleet.admitted()) {
+      const admitted = (window: number) => windows[window] ?? 0
+      // The store may have granted all of the window before the shares begin.
+      expect(admitted(struck)).toBeLessThanOrEqual(quota + Math.max(quota, INSTANCES))
+      for (let window = struck + 1; window < mended; window += 1) {
+        expect(admitted(window)).toBeLessThanOrEqual(Math.max(quota, INSTANCES))
+        expect(admitted(window)).toBeGreaterThan(0)
+      }
+      // One window later all is as if nothing had been.
+      for (let window = back + 1; window < windowOf(Date.now()); window += 1)
+        expect(admitted(window)).toBeLessThanOrEqual(quota)
+      expect(admitted(back + 1)).toBeGreaterThan(0)
     }
-    // One window later all is as if nothing had been.
-    for (let window = back + 1; window < windowOf(Date.now()); window += 1)
-      expect(admitted(window)).toBeLessThanOrEqual(quota)
-    expect(admitted(back + 1)).toBeGreaterThan(0)
-  }
-  const seen = seenBy(loads)
-  expect(seen.filter(({ kind }) => kind !== 'counted' && kind !== 'limited')).toEqual([])
-  expectRow(outage.name, 'local', seen.filter(({ sentMs }) => sentMs >= beginMs && sentMs < endMs), backAtMs - mendedMs)
-}, 60_000)
+    const seen = seenBy(loads)
+    expect(seen.filter(({ kind }) => kind !== 'counted' && kind !== 'limited')).toEqual([])
+    expectRow(
+      outage.name,
+      'local',
+      seen.filter(({ sentMs }) => sentMs >= beginMs && sentMs < endMs),
+      backAtMs - mendedMs,
+    )
+  },
+  60_000,
+)
 
 function seenBy(loads: readonly Load[]): readonly Seen[] {
   return loads.flatMap(({ seen }) => seen)

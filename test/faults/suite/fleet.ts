@@ -41,7 +41,9 @@ export async function startFleet(redisPort: number): Promise<Fleet> {
     },
     async stop() {
       for (const { child } of members) child.stdin?.end()
-      await Promise.all(members.map(({ child }) => (child.exitCode === null ? once(child, 'exit') : undefined)))
+      await Promise.all(
+        members.map(({ child }) => (child.exitCode === null ? once(child, 'exit') : undefined)),
+      )
     },
   }
 }

@@ -1,9 +1,12 @@
 import type { OnStoreFailure } from '@ratepact/server'
+import type { RedisClient } from '@ratepact/server/redis'
 import { Redis } from 'ioredis'
+import { onTestFinished } from 'vitest'
 import { startProxy, type TestProxy } from '../../proxy.js'
 import { startRedis, type TestRedis } from '../../redis.js'
 import { until } from '../../wait.js'
 import { type FakeRedis, startFakeRedis } from '../fake-redis.js'
+import type { Fault } from './faults.js'
 import { type Load, type Seen, startLoad } from './load.js'
 import { type Service, startService } from './service.js'
 
@@ -55,8 +58,13 @@ export interface Watched {
 /** Requests in flight at once for each of the three services. */
 const IN_FLIGHT = 5
 
-export async function watch(client: Redis, mode: ModeName, timeoutMs: number): Promise<Watched> {
-  const service = await startService(client, modes[mode], timeoutMs)
+export async function watch(
+  client: RedisClient,
+  mode: ModeName,
+  timeoutMs: number,
+  partition: string = mode,
+): Promise<Watched> {
+  const service = await startService(client, modes[mode], timeoutMs, partition)
   const load = startLoad(service.port, IN_FLIGHT)
   return {
     mode,
@@ -71,6 +79,21 @@ export async function watch(client: Redis, mode: ModeName, timeoutMs: number): P
       await service.stop()
     },
   }
+}
+
+/** One service for each mode, all of which the store serves; for the length of a test. */
+export async function watchAll(
+  client: () => RedisClient,
+  { is }: Pick<Fault, 'is'>,
+  partitionOf: (mode: ModeName) => string = (mode) => mode,
+): Promise<readonly Watched[]> {
+  // Of an outage a time limit that is soon over; where there is none, one that a busy machine does not exceed.
+  const timeoutMs = is === 'outage' ? 200 : 5000
+  const names = Object.keys(modes) as ModeName[]
+  const watched = await Promise.all(names.map((mode) => watch(client(), mode, timeoutMs, partitionOf(mode))))
+  onTestFinished(async () => void (await Promise.all(watched.map((one) => one.stop()))))
+  await Promise.all(watched.map((one) => one.countedByStore()))
+  return watched
 }
 
 export function clientOf(port: number): Redis {

@@ -25,8 +25,8 @@ export async function startService(
   client: RedisClient,
   onStoreFailure: OnStoreFailure,
   timeoutMs: number,
+  partition: string,
 ): Promise<Service> {
-  const partition = typeof onStoreFailure === 'string' ? onStoreFailure : 'local'
   const { store, ledger } = booked(redisStore(client, { timeoutMs }))
   const events: LimiterEvent[] = []
   const limiter = createLimiter({
