@@ -3,7 +3,7 @@ import { redisStore } from '@ratepact/server/redis'
 import { Redis } from 'ioredis'
 import { Redis as Redis6 } from 'ioredis6'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { freePort, startRedis } from '../redis.js'
+import { startRedis } from '../redis.js'
 import { until } from '../wait.js'
 import { type FakeRedis, startFakeRedis } from './fake-redis.js'
 
@@ -137,9 +137,9 @@ it('an answer that is none, and an error that nobody knows, are told as they are
   expect(events5).toBe(1)
 })
 
-it('no Sentinel to be found is no connection', async () => {
+it('a Sentinel that knows of no master is no connection', async () => {
   const client = new Redis({
-    sentinels: [{ host: '127.0.0.1', port: await freePort() }],
+    sentinels: [{ host: '127.0.0.1', port: redis.port }],
     name: 'main',
     lazyConnect: true,
   })

@@ -42,6 +42,7 @@ const real: readonly Fault[] = [
     name: 'CLIENT PAUSE',
     is: 'outage',
     reasons: ['timeout', 'disconnected'],
+    healsItself: true,
     // While it lasts Redis hears nobody, who would end it included.
     strike: ({ admin }) => admin.client('PAUSE', 1500),
     mend: ({ admin }) => admin.ping(),
