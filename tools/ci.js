@@ -16,9 +16,8 @@ const sameOnEveryNode = [
   'test/client/pace/simulator/**',
   'test/client/leaks.test.ts',
   'test/testing/demo.test.ts',
-  'test/lua/**',
-  'test/server/{bounds,exactness,keys}/**',
-  'test/faults/**',
+  'test/{cluster,faults,lua}/**',
+  'test/server/{bounds,exactness,hold,instances,keys,leases,stores}/**',
 ]
 
 const failures = []
