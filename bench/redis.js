@@ -11,16 +11,25 @@ export async function startRedis() {
   const { port } = probe.address()
   probe.close()
   const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--dir', tmpdir()]
-  const server = spawn('redis-server', args, { stdio: 'ignore' })
+  let server = spawn('redis-server', args, { stdio: 'ignore' })
   const client = () => new Redis({ port, host: '127.0.0.1', retryStrategy: () => 50 })
   const admin = client()
   admin.on('error', () => {})
   await admin.ping()
   return {
+    port,
     client,
     admin,
+    signal: (name) => server.kill(name),
+    /** Starts it again, empty, once it has been killed; settles when it answers. */
+    async restart() {
+      if (server.exitCode === null && server.signalCode === null) await once(server, 'exit')
+      server = spawn('redis-server', args, { stdio: 'ignore' })
+      await admin.ping()
+    },
     async stop() {
       admin.disconnect()
+      server.kill('SIGCONT')
       server.kill()
       await once(server, 'exit')
     },
