@@ -1,17 +1,11 @@
-import type { LimiterEvent } from '@ratepact/server'
 import { expect, it, onTestFinished } from 'vitest'
 import { until } from '../../wait.js'
+import { courseOf } from './course.js'
 import { clientOf, type ModeName, startGround, type Watched, watchAll } from './ground.js'
 import { countOf, type Kind } from './load.js'
 
 const TIMES = 4
 const KINDS: Readonly<Record<ModeName, Kind>> = { open: 'unchecked', closed: 'unavailable', local: 'counted' }
-
-/** What is told of one outage, without how often it is told again while it lasts. */
-function turnOf(events: readonly LimiterEvent[]): readonly string[] {
-  const words = events.map((event) => (event.type === 'breaker' ? `breaker ${event.state}` : event.type))
-  return words.filter((word, i) => word !== 'degraded' || words.indexOf('degraded') === i)
-}
 
 async function goDown(one: Watched, from: number): Promise<void> {
   const { service, load, mode } = one
@@ -39,7 +33,7 @@ it(`down and up ${TIMES} times is the same each time, in every mode`, { timeout:
       watched.every(({ service }) => service.events.at(-1)?.type === 'recovered'),
     )
     for (const [i, { service }] of watched.entries())
-      expect(turnOf(service.events.slice(from[i]))).toEqual([
+      expect(courseOf(service.events.slice(from[i]))).toEqual([
         'degraded',
         'breaker open',
         'breaker closed',

@@ -38,8 +38,9 @@ const limiters = quotas.map((quota) => {
     store: redisStore(client, { timeoutMs: 300 }),
     onStoreFailure: { local: { instances: INSTANCES } },
     onEvent({ type }) {
+      if (type !== 'degraded' && type !== 'recovered') return
       if (type === 'degraded') without.add(quota)
-      if (type === 'recovered') without.delete(quota)
+      else without.delete(quota)
       changedMs = Date.now()
     },
   })

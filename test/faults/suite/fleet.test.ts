@@ -30,17 +30,15 @@ const windowOf = (ms: number) => Math.floor(ms / WINDOW_MS) + 1
 
 /** Waits until every process counts in Redis, and for so long that nothing has happened. */
 async function atRest(fleet: Fleet, forMs: number): Promise<void> {
-  await until(
-    `every process has counted in Redis for ${forMs} ms`,
-    async () => {
-      const states = await fleet.states()
-      const lastMs = Math.max(...states.map(({ changedMs }) => changedMs))
-      return (
-        states.every(({ byStore, without }) => byStore > 0 && without === 0) && Date.now() - lastMs > forMs
-      )
-    },
-    30_000,
-  )
+  let states = await fleet.states()
+  const isAtRest = async () => {
+    states = await fleet.states()
+    const lastMs = Math.max(...states.map(({ changedMs }) => changedMs))
+    return states.every(({ byStore, without }) => byStore > 0 && without === 0) && Date.now() - lastMs > forMs
+  }
+  await until(`every process has counted in Redis for ${forMs} ms`, isAtRest, 40_000).catch((error) => {
+    throw new Error(`${error.message}: ${JSON.stringify(states)}`)
+  })
 }
 
 async function lastEventMs(fleet: Fleet): Promise<number> {
@@ -57,7 +55,7 @@ it.each(all ? outages : outages.slice(0, 1))(
     const fleet = await startFleet(redis.port)
     onTestFinished(() => fleet.stop())
     const loads = fleet.ports.flatMap((port) => quotas.map((quota) => startLoad(port, 2, `/${quota}`)))
-    await atRest(fleet, WINDOW_MS)
+    await atRest(fleet, 0)
 
     const struckMs = Date.now()
     const beginMs = performance.now()

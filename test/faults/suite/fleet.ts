@@ -16,7 +16,7 @@ export interface State {
   readonly byStore: number
   /** Limiters that count without the store. */
   readonly without: number
-  /** When one of them last told anything, by Date.now(). */
+  /** When one of them last told of the store, by Date.now(). */
   readonly changedMs: number
 }
 

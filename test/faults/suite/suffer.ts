@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { LimiterEvent } from '@ratepact/server'
 import { expect } from 'vitest'
 import { until } from '../../wait.js'
+import { courseOf } from './course.js'
 import type { Fault } from './faults.js'
 import { type ModeName, sentWithin, type Watched } from './ground.js'
 import { countOf, type Seen, startLoad } from './load.js'
@@ -11,14 +12,6 @@ import { expectRow } from './table.js'
 function expectNoHarm(mode: ModeName, seen: readonly Seen[]): void {
   const allowed = { open: ['counted', 'unchecked'], closed: ['counted', 'unavailable'], local: ['counted'] }
   expect(seen.filter(({ kind }) => !allowed[mode].includes(kind))).toEqual([])
-}
-
-/** Each kind of event once for each time that it begins. */
-function courseOf(events: readonly LimiterEvent[]): readonly string[] {
-  const words = events.map((event) => (event.type === 'breaker' ? `breaker ${event.state}` : event.type))
-  return words.filter(
-    (word, i) => word !== words.slice(0, i).findLast((one) => one === word || one === 'recovered'),
-  )
 }
 
 /** Lets a fault happen to services under load, and sees to it that each fares as its mode says. */
