@@ -60,7 +60,7 @@ local function adjust_log(key, mark, add, policy)
   end
   -- What has been given back whole and stands at the end is let go of, so that giving back leaves nothing behind.
   while length > 0 and select(2, log_call(key, -1)) == 0 do
-    redis.call('RPOP', key)
+    redis.call('LTRIM', key, 0, -2)
     length = length - 1
   end
   return shift ~= 0 and 1 or 0
