@@ -1,3 +1,6 @@
+import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { createLimiter, type LimiterEvent, tokenBucket } from '@ratepact/server'
 import { redisStore } from '@ratepact/server/redis'
 import { Cluster } from 'ioredis'
@@ -7,8 +10,10 @@ import { until } from '../wait.js'
 import { SLOTS } from './cluster.js'
 
 it('a call made before anybody has the slots is sent when somebody has, without a call after it', async () => {
+  const file = `forming-${process.pid}.conf`
+  onTestFinished(() => rm(join(tmpdir(), file), { force: true }))
   const server = await startRedis({
-    config: ['--cluster-enabled', 'yes', '--cluster-config-file', `forming-${process.pid}.conf`],
+    config: ['--cluster-enabled', 'yes', '--cluster-config-file', file],
   })
   onTestFinished(() => server.stop())
   const redis = server.client()
