@@ -73,7 +73,7 @@ export class Events {
   readonly #listeners: Listener[]
   /** Of Node and what follows it; read without an import, so that the code stays the same everywhere. */
   readonly #channels: typeof import('node:diagnostics_channel') | undefined =
-    globalThis.process?.getBuiltinModule?.('node:diagnostics_channel')
+    globalThis.process?.getBuiltinModule?.('diagnostics_channel')
 
   constructor(onEvent: Listener | undefined) {
     const printing = isDebugging() ? import('./diagnostics.js') : undefined
