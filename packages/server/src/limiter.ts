@@ -37,7 +37,7 @@ import type { KindOf, LiveNameOf, NameOf, Policy } from './policy.js'
 import { type Receipt, receiptFrom } from './receipt.js'
 import { createScopeKeys } from './scope.js'
 import type { Shards, Spread } from './shard/shards.js'
-import type { Finding, Reply } from './store.js'
+import type { Charge, Finding, Reply } from './store.js'
 import { createTeller, safely } from './tell/teller.js'
 import { type Asked, askedFrom, asksAnyway, shadowOf } from './trial.js'
 import { createTrialWatch } from './trial-watch.js'
@@ -199,7 +199,8 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
       }
     }
     const sentMs = clock.now()
-    const leased = fromLease(kind, partition, call, chosen, sentMs)
+    const leasable = leases && chargesOf(partition, call, chosen.all, kinds, store.slotBy)
+    const leased = leasable && fromLease(kind, call, leasable, chosen.plan, sentMs)
     if (leased !== undefined) return leased
     if (shards !== undefined) return sharded(shards, kind, partition, call, chosen)
     // A candidate has its own say on every call, so none is answered without the store.
@@ -207,7 +208,8 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
     const caller = cache === undefined ? undefined : callerFor(partition, call, chosen)
     const repeated = cache?.find(caller, call.cost, sentMs)
     if (repeated !== undefined) return noted(repeated)
-    const asked = askedFrom(chosen, chargesOf(partition, call, chosen.all, kinds, store.slotBy))
+    const charges = leasable ?? chargesOf(partition, call, chosen.all, kinds, store.slotBy)
+    const asked = askedFrom(chosen, charges)
     if (asked.impossible.length > 0 && !asksAnyway(asked))
       return finished(kind, impossible(asked, chosen.plan))
     const op = opFor(kind, asked, call, settings)
@@ -275,10 +277,9 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
   function callerFor(
     partition: unknown,
     call: ConsumeOptions,
-    { plan, policies }: Chosen,
+    { plan, perScope }: Chosen,
   ): string | undefined {
     if (call.id !== undefined) return undefined
-    const perScope = policies.some((policy) => policy.perScope)
     return callerOf(partition, perScope ? (call.scope ?? '') : undefined, plan)
   }
 
@@ -309,13 +310,12 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
   /** The answer to a call for which this process holds enough. */
   function fromLease(
     kind: 'consume' | 'peek',
-    partition: unknown,
     call: ConsumeOptions,
-    { plan, policies }: Chosen,
+    charges: readonly Charge[],
+    plan: string | undefined,
     nowMs: number,
   ): Decision | undefined {
     if (leases === undefined || call.id !== undefined) return undefined
-    const charges = chargesOf(partition, call, policies, kinds, store.slotBy)
     const answer = answerFrom(leases, charges, kind === 'consume', nowMs, scopeKeys)
     return answer && noted(planned(answer.decision, plan), answer.receipt)
   }

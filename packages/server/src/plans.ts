@@ -28,6 +28,8 @@ export interface Chosen {
   readonly candidate: readonly Policy[]
   /** All of them, in this order. */
   readonly all: readonly Policy[]
+  /** Whether any of those that decide counts per scope. */
+  readonly perScope: boolean
 }
 
 /** What rules are made from, as it was given. */
@@ -105,7 +107,8 @@ function chosenFrom(
   const shadows = own.filter(({ shadow }) => shadow)
   const candidate = tried.map(members.candidate)
   const all = [...policies, ...shadows, ...candidate]
-  return { ...(plan !== undefined && { plan }), policies, shadows, candidate, all }
+  const perScope = policies.some((policy) => policy.perScope)
+  return { ...(plan !== undefined && { plan }), policies, shadows, candidate, all, perScope }
 }
 
 function membersOf(lists: readonly Chosen[]): Pick<Rules, 'live' | 'tried' | 'all'> {

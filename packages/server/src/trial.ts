@@ -1,6 +1,5 @@
-import { meterOf } from './algorithm/algorithms.js'
-import type { Reading } from './algorithm/meter.js'
 import type { ShadowResult } from './decision.js'
+import { doFit } from './fit.js'
 import { verdictOf } from './judge.js'
 import type { Chosen } from './plans.js'
 import type { Charge, Reply, Trial } from './store.js'
@@ -106,8 +105,4 @@ export function shadowOf(
     results.push({ ...which, allowed: fits, limits, violated, ...end })
   }
   return results
-}
-
-function doFit(charges: readonly Charge[], readings: readonly Reading[]): boolean {
-  return charges.every(({ policy, cost }, i) => meterOf(policy).fits(readings[i] ?? [], cost, policy))
 }

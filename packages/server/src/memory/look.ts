@@ -1,5 +1,5 @@
-import { meterOf } from '../algorithm/algorithms.js'
 import type { Reading } from '../algorithm/meter.js'
+import { doFit } from '../fit.js'
 import type { Charge } from '../store.js'
 import { isStale, readState, type State, takeFrom } from './ledger.js'
 import type { Shelf } from './shelf.js'
@@ -15,16 +15,12 @@ export interface Look {
 export function lookAt(shelf: Shelf, charges: readonly Charge[], nowUs: number): Look {
   const states: (State | undefined)[] = []
   const readings: Reading[] = []
-  let fits = true
   for (const charge of charges) {
-    const { policy, cost } = charge
     const state = shelf.get(charge)
-    const reading = readState(state, cost, nowUs, policy)
     states.push(state)
-    readings.push(reading)
-    if (!meterOf(policy).fits(reading, cost, policy)) fits = false
+    readings.push(readState(state, charge.cost, nowUs, charge.policy))
   }
-  return { charges, states, readings, fits }
+  return { charges, states, readings, fits: doFit(charges, readings) }
 }
 
 /**

@@ -1,6 +1,6 @@
-import { meterOf } from '../algorithm/algorithms.js'
 import type { Reading } from '../algorithm/meter.js'
 import type { Check } from '../call.js'
+import { doFit } from '../fit.js'
 import type { Charge, Op, Reply, TrialReply } from '../store.js'
 import { numbersIn } from './answer.js'
 import type { KeyOptions } from './key.js'
@@ -131,15 +131,6 @@ function readTrials(
     from = to
     return reply
   })
-}
-
-/** Whether all charges of a range fit what was read. */
-function doFit(charges: readonly Charge[], readings: readonly Reading[], from: number, to: number): boolean {
-  for (let i = from; i < to; i += 1) {
-    const { policy, cost } = charges[i] as Charge
-    if (!meterOf(policy).fits(readings[i] ?? [], cost, policy)) return false
-  }
-  return true
 }
 
 /** How many numbers the script answers for a check. */
