@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import type { Count, Row } from './rows.js'
+import type { Count, Ports, Row } from './rows.js'
 
 /** Processes that do a row at once, again and again. */
 export interface Crew {
@@ -16,8 +16,8 @@ interface Worker {
   hear(): Promise<unknown>
 }
 
-export function startCrew(size: number, port: number): Crew {
-  const workers = Array.from({ length: size }, () => startWorker(port))
+export function startCrew(size: number, ports: Ports): Crew {
+  const workers = Array.from({ length: size }, () => startWorker(ports))
   return {
     async play(row) {
       for (const worker of workers) worker.say(JSON.stringify(row))
@@ -35,11 +35,11 @@ export function startCrew(size: number, port: number): Crew {
   }
 }
 
-function startWorker(port: number): Worker {
+function startWorker({ redis, cluster }: Ports): Worker {
   const path = fileURLToPath(new URL('worker.ts', import.meta.url))
   const child = spawn(
     process.execPath,
-    ['--import', 'tsx', '--conditions=@ratepact/source', path, String(port)],
+    ['--import', 'tsx', '--conditions=@ratepact/source', path, String(redis), String(cluster)],
     { stdio: ['pipe', 'pipe', 'inherit'] },
   )
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()

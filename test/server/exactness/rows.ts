@@ -14,7 +14,7 @@ export const CALLS_EACH = 250
 const NEVER = 1e-6
 
 /** How the calls are made. To add a way: say here what it is, and make the calls in worker.ts. */
-export const ways = ['single', 'batched', 'deny cache', 'id'] as const
+export const ways = ['single', 'batched', 'deny cache', 'id', 'cluster'] as const
 export type Way = (typeof ways)[number] | 'leases'
 
 /** By algorithm, policies that give nothing back while the test runs. */
@@ -38,6 +38,12 @@ export const shapes: Readonly<Record<string, (windowSeconds: number) => readonly
     slidingWindowLog({ name: 'p', quota: 2 * QUOTA, windowSeconds }),
     tokenBucket({ name: 'q', capacity: QUOTA, refillPerSecond: NEVER, by: 'account' }),
   ],
+}
+
+/** Where the stores of a row are: a Redis, or a node of a Cluster. */
+export interface Ports {
+  readonly redis: number
+  readonly cluster: number
 }
 
 /** What a worker is told to do, and what it says that came of it. */

@@ -2,10 +2,13 @@
 import { createInterface } from 'node:readline'
 import { createLimiter, type Decision, type Limiter } from '@ratepact/server'
 import { redisStore } from '@ratepact/server/redis'
-import { Redis } from 'ioredis'
+import { Cluster, Redis } from 'ioredis'
 import { CALLS_EACH, type Count, type Row, shapes } from './rows.js'
 
-const client = new Redis({ port: Number(process.argv[2]), host: '127.0.0.1' })
+const [redisPort, clusterPort] = process.argv.slice(2).map(Number)
+const host = '127.0.0.1'
+const client = new Redis({ port: redisPort ?? 0, host })
+const cluster = new Cluster([{ port: clusterPort ?? 0, host }], { lazyConnect: true })
 const say = (value: unknown) => process.stdout.write(`${JSON.stringify(value)}\n`)
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
@@ -43,7 +46,7 @@ function countOf(decisions: readonly Decision[]): Count {
 async function play(row: Row, started: Promise<unknown>): Promise<Count> {
   const limiter = createLimiter({
     policies: shapes[row.shape]?.(row.windowSeconds) ?? [],
-    store: redisStore(client, { timeoutMs: 60_000 }),
+    store: redisStore(row.way === 'cluster' ? cluster : client, { timeoutMs: 60_000 }),
     onStoreFailure: 'closed',
     denyCache: row.way === 'deny cache',
     denyCacheMaxSeconds: 60,
@@ -65,3 +68,4 @@ const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]()
 for (let line = await lines.next(); line.done !== true; line = await lines.next())
   say(await play(JSON.parse(line.value) as Row, lines.next()))
 client.disconnect()
+cluster.disconnect()
