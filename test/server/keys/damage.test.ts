@@ -86,7 +86,7 @@ const operations: readonly Operation[] = [
 
 const kinds = [
   ...Object.entries(policiesKept()).map(([name, { policy }]) => ({ name, policy, part: '' })),
-  ...Object.entries(policiesKept(true))
+  ...Object.entries(policiesKept({ perScope: true }))
     .filter(([name]) => name === 'token bucket' || name === 'sliding window log')
     .map(([name, { policy }]) => ({ name: `${name} per scope`, policy, part: '' })),
   ...Object.entries(policiesKept())

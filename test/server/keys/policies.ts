@@ -20,9 +20,15 @@ export interface Kept {
 export const QUOTA = 6
 const WINDOW_S = 600
 
-/** @param perScope whether each is kept under a key of its scope */
-export function policiesKept(perScope = false): Readonly<Record<string, Kept>> {
-  const common = { name: 'p', perScope }
+/** How they may differ from policies that decide, of the name `p`, over all scopes. */
+export interface Form {
+  readonly perScope?: boolean
+  readonly name?: string
+  readonly shadow?: boolean
+}
+
+export function policiesKept(form: Form = {}): Readonly<Record<string, Kept>> {
+  const common = { name: 'p', ...form }
   const window = { ...common, quota: QUOTA, windowSeconds: WINDOW_S }
   const perSecond = QUOTA / WINDOW_S
   const until = (windows: number) => windows * WINDOW_S * 1000
