@@ -34,13 +34,23 @@ export function take(
   lease: string | undefined,
   nowUs: number,
 ): void {
-  for (let i = 0; i < charges.length; i += 1) {
-    const charge = charges[i] as Charge
-    const { policy } = charge
-    const placeless = lease === undefined && policy.algorithm === 'concurrency'
-    const taken = takes && !placeless ? charge.cost : 0
-    // Like the script in Redis: what was kept under other numbers or another clock counts by the new from now on.
-    if (taken > 0 || isStale(states[i], nowUs, policy))
-      shelf.set(charge, takeFrom(states[i], readings[i] ?? [], taken, nowUs, policy, lease ?? ''), nowUs)
-  }
+  for (let i = 0; i < charges.length; i += 1)
+    takeOne(shelf, charges[i] as Charge, states[i], readings[i] ?? [], takes, lease, nowUs)
+}
+
+export function takeOne(
+  shelf: Shelf,
+  charge: Charge,
+  state: State | undefined,
+  reading: Reading,
+  takes: boolean,
+  lease: string | undefined,
+  nowUs: number,
+): void {
+  const { policy, cost } = charge
+  const placeless = lease === undefined && policy.algorithm === 'concurrency'
+  const taken = takes && !placeless ? cost : 0
+  // Like the script in Redis: what was kept under other numbers or another clock counts by the new from now on.
+  if (taken > 0 || isStale(state, nowUs, policy))
+    shelf.set(charge, takeFrom(state, reading, taken, nowUs, policy, lease ?? ''), nowUs)
 }
