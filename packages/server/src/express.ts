@@ -5,6 +5,7 @@ import type { Denied } from './http/denial.js'
 import { expressScope, type Routed } from './http/express-scope.js'
 import { INSTANCE } from './http/instance.js'
 import { deny, handOver, handToErrors, type NodeAnswer } from './http/node-answer.js'
+import { atEnd, isGone, type NodeEnding } from './http/node-end.js'
 import { beforeHead } from './http/node-head.js'
 import type { ByLimiter, ByPlans, ByPolicies, HttpOptions, NeedsPartition } from './http/options.js'
 import type { CandidatesOf, ListIn, NoCandidates } from './limiter-options.js'
@@ -112,7 +113,7 @@ export function rateLimit(
       // beacon does, and were it not counted, hanging up early would be a way around the limit.
       if (decision.allowed) return next()
       if (node.headersSent) return cutOff(node, next)
-      if (node.destroyed) return
+      if (isGone(node)) return
       const denial = gate.denial(decision)
       if (onDenied === undefined) return deny(node, denial, next)
       return handOver(node, denial, next, (own) => onDenied(request, response, own, decision))
@@ -134,17 +135,10 @@ function held(
   return gate.holder.hold(decision, stay).then((kept) => kept ?? 'gone')
 }
 
-function atEnd(response: NodeState, listener: () => void): void {
-  if (response.destroyed === true || response.writableEnded === true) listener()
-  else response.once('close', listener)
-}
-
-interface NodeState extends NodeAnswer {
-  once(event: 'close', listener: () => void): unknown
-}
+interface NodeState extends NodeAnswer, NodeEnding {}
 
 /** Half an answer is on its way and the rest may not be made: Express ends the connection on an error then. */
 function cutOff(response: NodeState, next: ExpressNext): void {
-  if (response.writableEnded !== true && response.destroyed !== true)
+  if (response.writableEnded !== true && !isGone(response))
     next(new Error('rateLimit refused a request whose answer had begun: put it before what sends headers'))
 }

@@ -9,12 +9,17 @@ const policies = [tokenBucket({ name: 'all', capacity: 100, refillPerSecond: 1, 
 const report: ErrorRequestHandler = (error, _req, res, _next) => {
   res.status(500).json({ name: error.name, message: error.message })
 }
-const names = ['partition', 'cost', 'scope', 'skip'] as const
+const names = ['partition', 'cost', 'scope', 'skip', 'plan'] as const
+const limits = (options: object) => ('plan' in options ? { plans: { free: policies } } : { policies })
 
 describe.each(majors)("A fault of the user's functions on %s", (_, express) => {
   async function ask(options: object) {
     const app = express()
-    app.get('/', rateLimit({ policies, ...options } as never), (_req, res) => void res.send('handled'))
+    app.get(
+      '/',
+      rateLimit({ ...limits(options), ...options } as never),
+      (_req, res) => void res.send('handled'),
+    )
     app.get('/', (_req, res) => void res.send('the next route'))
     app.use(report)
     const answer = await (await serve(app)).ask('/')
@@ -94,7 +99,11 @@ describe.each(majors)("A fault of the user's functions on %s", (_, express) => {
     const answer = await ask({ [name]: () => result })
     expect(answer.status).toBe(500)
     expect(answer.error.name).toMatch(/^(Range|Type|Partition)Error$/)
-    const limit = fetchLimit({ policies, partition: () => 'one', [name]: () => result } as never)
+    const limit = fetchLimit({
+      ...limits({ [name]: 0 }),
+      partition: () => 'one',
+      [name]: () => result,
+    } as never)
     const handle = limit(() => new Response('handled'))
     await expect(handle(new Request('http://api.test/'))).rejects.toThrow(Error)
   })
