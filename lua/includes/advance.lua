@@ -30,16 +30,19 @@ local function read_advances(key, level, now, policy)
   local at_us = written
   for at = ADVANCES_SIZE + 1, #value, TERM_SIZE do
     local ends, held = unpack_struct(TERM, value, at)
-    if ends > now + LONGEST_US then
+    if renumbered then
+      held = ceil(held / unit * policy.unit)
+    end
+    if ends > now + LONGEST_US or held > policy.believed then
       return level, {}
     elseif ends > now then
-      terms[#terms + 1] = { ends = ends, held = renumbered and ceil(held / unit * policy.unit) or held }
+      terms[#terms + 1] = { ends = ends, held = held }
     else
       own = math.max(0, own - (ends - at_us) * rate) + held
       at_us = ends
     end
   end
-  if written > now or unit == 0 then
+  if written > now or unit == 0 or not renumbered and own > policy.believed then
     return level, {}
   elseif renumbered then
     return math.max(0, level - held_in(terms)), terms
