@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, it } from 'vitest'
 import { startRedis, type TestRedis } from '../../redis.js'
 import { handClock, handScripts, memoryOn, redisOn } from './hand-clock.js'
 import { play } from './play.js'
-import { type Counted, type Kind, long, rules, type Scale, short } from './rules.js'
+import { type Counted, type Kind, long, rules, type Scale, seconds, short } from './rules.js'
 import { schedules } from './schedule.js'
 
 const kinds: readonly Kind[] = ['bucket', 'queue', 'calendar', 'from-first', 'log', 'counter', 'places']
@@ -42,6 +42,36 @@ describe('a limiter says of any schedule what the definitions of its algorithms 
         }),
         { numRuns: 2 * RUNS },
       )
+  })
+
+  const holding: readonly Kind[] = ['bucket', 'calendar', 'from-first']
+  const held = (scale: Scale) =>
+    fc.tuple(
+      counted(holding, scale),
+      schedules(false),
+      fc.constantFrom(...[0.05, 0.3, 1, 10].map((seconds) => seconds * 1e6)),
+    )
+
+  it('in memory, where calls are held', { timeout: 60_000 }, async () => {
+    for (const scale of [short, seconds])
+      await fc.assert(
+        fc.asyncProperty(held(scale), async ([policies, steps, holdUs]) => {
+          const clock = handClock()
+          await play(memoryOn(clock), clock, policies, steps, holdUs)
+        }),
+        { numRuns: 4 * RUNS },
+      )
+  })
+
+  it('in Redis, where calls are held', { timeout: 60_000 }, async () => {
+    await fc.assert(
+      fc.asyncProperty(held(seconds), async ([policies, steps, holdUs]) => {
+        const clock = handClock()
+        prefixes += 1
+        await play(redisOn(client, handScripts(clock), `run${prefixes}-`), clock, policies, steps, holdUs)
+      }),
+      { numRuns: 2 * RUNS },
+    )
   })
 
   it.each(families)('in Redis, with %s', { timeout: 60_000 }, async (_, of) => {

@@ -1,6 +1,6 @@
 import { createLimiter, type Decision, type Limiter, type Store } from '@ratepact/server'
 import { expect } from 'vitest'
-import { backlog, type Call, fits, inUse } from './definitions.js'
+import { backlog, type Call, fits, heldFor, inUse, passes } from './definitions.js'
 import type { HandClock } from './hand-clock.js'
 import { brokenBound } from './promises.js'
 import { type Counted, policyOf, spanOf } from './rules.js'
@@ -18,6 +18,7 @@ interface Game {
   readonly counted: readonly Counted[]
   readonly limiter: Limiter
   readonly clock: HandClock
+  readonly holds: boolean
   /** Of each rule, the calls that were admitted, by whose they are. */
   readonly histories: readonly Map<string, Call[]>[]
   readonly made: Made[]
@@ -25,16 +26,35 @@ interface Game {
   refused?: { readonly who: Owner; readonly cost: number; readonly waitUs: number }
 }
 
-/** Plays a schedule. @throws an assertion where the limiter says anything but what the definitions say */
+/**
+ * Plays a schedule.
+ * @param holdUs for how long the limiter may hold calls
+ * @throws an assertion where the limiter says anything but what the definitions say
+ */
 export async function play(
   store: Store,
   clock: HandClock,
-  counted: readonly Counted[],
+  given: readonly Counted[],
   steps: readonly Step[],
+  holdUs = 0,
 ): Promise<void> {
+  const counted = given.map((one) => ({ ...one, rule: { ...one.rule, holdUs } }))
   const policies = counted.map((one, i) => policyOf(one, `p${i}`))
-  const limiter = createLimiter({ policies, store, onStoreFailure: 'closed', denyCache: false }) as Limiter
-  const game: Game = { counted, limiter, clock, histories: counted.map(() => new Map()), made: [] }
+  const limiter = createLimiter({
+    policies,
+    store,
+    onStoreFailure: 'closed',
+    denyCache: false,
+    ...(holdUs > 0 && { hold: holdUs / 1e6 }),
+  }) as Limiter
+  const game: Game = {
+    counted,
+    limiter,
+    clock,
+    holds: holdUs > 0,
+    histories: counted.map(() => new Map()),
+    made: [],
+  }
   try {
     for (const step of steps) await take(game, step)
     for (const [i, { rule }] of counted.entries())
@@ -52,7 +72,9 @@ async function take(game: Game, { move, verb, who, cost, back }: Step): Promise<
     if (refused === undefined) return
     clock.nowUs += refused.waitUs + move.off
     const decision = await ask(game, 'consume', refused.who, refused.cost)
-    expect(decision.outcome).toBe(move.off === 0 ? 'admitted' : 'refused')
+    if (move.off === 0) expect(decision.outcome).toBe('admitted')
+    // Who comes too early may be held.
+    else expect(decision.outcome === 'refused' || (game.holds && isHeld(decision))).toBe(true)
     return
   }
   const spanUs = 'rule' in move ? Math.ceil(spanOf(at(counted, move.rule % counted.length).rule)) : 0
@@ -74,7 +96,12 @@ async function drain(game: Game, who: Owner): Promise<void> {
   if (!('limits' in peek)) throw new Error(`a look came to ${peek.outcome}`)
   const left = Math.min(...peek.limits.map(({ available }) => available))
   for (let n = 0; n < left; n += 1) expect((await ask(game, 'consume', who, 1)).outcome).toBe('admitted')
-  expect((await ask(game, 'consume', who, 1)).outcome).toBe('refused')
+  const last = await ask(game, 'consume', who, 1)
+  expect(last.outcome === 'refused' || (game.holds && isHeld(last))).toBe(true)
+}
+
+function isHeld(decision: Decision): boolean {
+  return decision.outcome === 'admitted' && decision.delaySeconds > 0
 }
 
 async function ask(game: Game, verb: 'consume' | 'peek', who: Owner, cost: number): Promise<Decision> {
@@ -82,10 +109,11 @@ async function ask(game: Game, verb: 'consume' | 'peek', who: Owner, cost: numbe
   const now = clock.nowUs
   const histories = game.histories.map((history, i) => historyOf(history, ownerOf(at(counted, i), who)))
   const possible = counted.every(({ rule }) => cost <= rule.quota)
-  const fit = counted.map(({ rule }, i) => fits(rule, at(histories, i), now, cost))
-  const delayUs = Math.max(0, ...counted.map(({ rule }, i) => delayOf(rule, at(histories, i), now, cost)))
+  const fit = counted.map(({ rule }, i) => passes(rule, at(histories, i), now, cost))
+  const delays = counted.map(({ rule }, i) => delayOf(rule, at(histories, i), now, cost))
+  const delayUs = Math.max(0, ...delays)
   const charged = possible && verb === 'consume' && fit.every(Boolean)
-  const calls = charged ? counted.map(({ rule }) => callAt(rule, now, cost)) : []
+  const calls = charged ? counted.map(({ rule }, i) => callAt(rule, now, cost, at(delays, i))) : []
   const decision = await limiter[verb](partitionOf(counted, who), { cost: costsOf(counted, cost) })
   for (const [i, call] of calls.entries()) at(histories, i).push(call)
   if (charged) game.made.unshift({ decision, calls })
@@ -95,30 +123,36 @@ async function ask(game: Game, verb: 'consume' | 'peek', who: Owner, cost: numbe
       : {
           outcome: fit.every(Boolean) ? 'admitted' : 'refused',
           ...(fit.every(Boolean) ? {} : { violated: namesWhere(counted, (_, i) => fit[i] === false) }),
-          available: counted.map(({ rule }, i) =>
-            Math.max(0, rule.quota - inUse(rule, at(histories, i), now)),
-          ),
+          available: counted.map(({ rule }, i) => {
+            // A call that a window holds is told of the window in which it is let go.
+            const held = charged && 'windowUs' in rule ? at(delays, i) : 0
+            return Math.max(0, rule.quota - inUse(rule, at(histories, i), now + held))
+          }),
           ...(charged && { delayUs }),
         },
   )
   if (decision.outcome === 'refused') {
     const timely = counted.every(({ rule }, i) => fit[i] || rule.kind !== 'places')
     if (timely)
-      game.refused = { who, cost, waitUs: waitOf(game, histories, cost, decision.retryAfterSeconds) }
+      game.refused = { who, cost, waitUs: waitOf(game, histories, fit, cost, decision.retryAfterSeconds) }
   }
   return decision
 }
 
-/** The wait of a refusal, if with no other traffic the call fits after it and a µs earlier does not. */
+/**
+ * The wait of a refusal, if with no other traffic the call fits after it those that refused it, and a µs earlier does
+ * not. Those that did not may have it held.
+ */
 function waitOf(
   { counted, clock }: Game,
   histories: readonly Call[][],
+  fit: readonly boolean[],
   cost: number,
   seconds: number,
 ): number {
   const waitUs = Math.round(seconds * 1e6)
   const fitsAfter = (us: number) =>
-    counted.every(({ rule }, i) => fits(rule, at(histories, i), clock.nowUs + us, cost))
+    counted.every(({ rule }, i) => (fit[i] ? passes : fits)(rule, at(histories, i), clock.nowUs + us, cost))
   expect([fitsAfter(waitUs), fitsAfter(waitUs - 1)], `a wait of ${waitUs} µs`).toEqual([true, false])
   return waitUs
 }
@@ -145,13 +179,19 @@ function said(decision: Decision, verb: string): object {
   }
 }
 
-/** How long a queue holds a call: until all before it have left, at the rate. */
+/**
+ * How long a queue holds a call: until all before it have left, at the rate; and others, where they may, one that does
+ * not fit: until it does.
+ */
 function delayOf(rule: Counted['rule'], calls: readonly Call[], nowUs: number, cost: number): number {
-  return rule.kind === 'queue' && cost > 0 ? Math.ceil(backlog(rule, calls, nowUs) / rule.units) : 0
+  if (rule.kind === 'queue') return cost > 0 ? Math.ceil(backlog(rule, calls, nowUs) / rule.units) : 0
+  return fits(rule, calls, nowUs, cost) ? 0 : (heldFor(rule, calls, nowUs, cost) ?? 0)
 }
 
-function callAt(rule: Counted['rule'], atUs: number, cost: number): Call {
-  return { atUs, cost, endUs: rule.kind === 'places' ? atUs + rule.leaseUs : atUs }
+/** Windows count a call when it is let go; a bucket counts at once what is on its way to it. */
+function callAt(rule: Counted['rule'], nowUs: number, cost: number, delayUs: number): Call {
+  const atUs = 'windowUs' in rule ? nowUs + delayUs : nowUs
+  return { atUs, cost, endUs: rule.kind === 'places' ? nowUs + rule.leaseUs : atUs }
 }
 
 const ownerOf = ({ by }: Counted, who: Owner) => (by === 'client' ? who : 'shared')

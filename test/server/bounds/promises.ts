@@ -33,9 +33,9 @@ export function counterBound(quota: number): number {
   return 2 * quota - 1
 }
 
-/** Capacity and rate × span, between any two calls. */
+/** Capacity and rate × span, between any two calls; a held call is let go later than it was admitted by so much at most. */
 function anySpan(
-  { quota, units, us }: Rule & { kind: 'bucket' | 'queue' },
+  { quota, units, us, holdUs = 0 }: Rule & { kind: 'bucket' | 'queue' },
   calls: readonly Call[],
 ): string | undefined {
   for (const [from, first] of calls.entries()) {
@@ -43,7 +43,7 @@ function anySpan(
     for (const call of calls.slice(from)) {
       taken += call.cost
       const span = call.atUs - first.atUs
-      if (taken * us > quota * us + span * units) return `${taken} units in ${span} µs`
+      if (taken * us > quota * us + (span + holdUs) * units) return `${taken} units in ${span} µs`
     }
   }
   return undefined

@@ -67,6 +67,8 @@ export const short: Scale = {
   us: [7, 1000, 70_000, 1_000_000],
   spans: [100_000, 250_001, 1_000_000, 7_000_000],
 }
+/** Spans about as long as calls can be held. */
+export const seconds: Scale = { us: [1e6, 10e6], spans: [1e6, 7e6, 20e6] }
 /** What is kept under a key of Redis outlives every test. */
 export const long: Scale = { us: [100e6, 300e6], spans: [600e6, 1000.001e6, 3600e6, 7000e6] }
 

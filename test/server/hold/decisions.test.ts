@@ -111,6 +111,19 @@ const tables: Record<string, { hold: number; policies: readonly Policy[]; rows: 
       [2000, 'consume 9', 'admitted 1/1000ms/1s'],
     ],
   },
+  'a call that does not fit beside those held is told to wait for the window after': {
+    hold: 0.4,
+    policies: [second],
+    rows: [
+      [500, 'consume 10', 'admitted 0/500ms/1s'],
+      [600, 'consume 4', 'admitted +400ms 6/1000ms/1s'],
+      [700, 'consume 6', 'refused 0/300ms/1s by second after 0.3'],
+      [700, 'consume 7', 'refused 0/1300ms/2s by second after 1.3'],
+      [1000, 'peek 6', 'admitted 6/1000ms/1s'],
+      [1000, 'peek 7', 'refused 6/1000ms/1s by second after 1'],
+      [2000, 'consume 7', 'admitted 3/1000ms/1s'],
+    ],
+  },
   'a window that begins with a first call begins with those held for it': {
     hold: 0.5,
     policies: [fixedWindow({ name: 'own', quota: 4, windowSeconds: 1, anchor: 'first-request' })],

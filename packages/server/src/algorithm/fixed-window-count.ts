@@ -73,14 +73,18 @@ export const fixedWindowMeter: Meter<FixedWindowPolicy> = {
   view([used = 0, endUs = 0, spare = 0], cost, taken, nowUs, policy) {
     const { quota, windowUs } = policy
     const leftUs = endUs - nowUs
+    // The next window begins with what is held for it.
+    const ahead = leftUs <= (policy.holdUs ?? 0) ? heldMost(policy) - spare : 0
     // A call that is held is told of the window in which it is let go.
     const held = taken && isHeld(used, cost, policy)
-    const before = held ? heldMost(policy) - spare : used
+    const before = held ? ahead : used
     const after = taken ? before + cost : before
     const endsUs = held ? leftUs + windowUs : leftUs
+    const need = Math.max(1, cost)
+    const full = !held && ahead + need > quota
     return {
       available: Math.max(0, quota - after),
-      waitUs: after + Math.max(1, cost) <= quota ? 0 : endsUs,
+      waitUs: after + need <= quota ? 0 : full ? endsUs + windowUs : endsUs,
       windowUs: endsUs,
     }
   },
