@@ -3,9 +3,11 @@
   such, and what they need of a script is so little that the rest of it would cost more than they do.
 
   KEYS  a record per check; a key may come again
-  ARGV  as of `consume`: the shape of each check, first arguments of the shapes and of what follows them, per policy seven
-        arguments, then per shape '1' to charge or '0' to look, five that say nothing here, number of policies, per
-        policy its first argument and what is needed
+  ARGV  1          number of shapes
+        2          the shape of each check, one character each, '0' for the first; or '', where all have the first
+        per shape  the number of its policies, negative to look and not to charge,
+        per policy its id; ticks per unit, ticks per microsecond, capacity and queue in ticks, the most ticks that may be
+                   in use by what is taken after the fact; the ticks that are needed
   Returns the time in microseconds; then for each policy asked the ticks in use before the check; then the positions
   (from 1) among the policies asked of those whose stored state could not be believed and was begun afresh
 ]]
@@ -17,9 +19,9 @@ local reply, nth = { now }, 1
 
 -- One bucket, and the same for all: what follows below would cost more than these checks do, so they are done before
 -- any of it is so much as defined. The first key under which there is anything but this bucket ends it.
-if ARGV[3] - ARGV[2] == 9 then
-  local id, unit, rate, most, queue = ARGV[4] + 0, ARGV[6] + 0, ARGV[7] + 0, ARGV[8] + 0, ARGV[9] + 0
-  local need, takes = ARGV[ARGV[2] + 8] + 0, ARGV[ARGV[2] + 0] == '1'
+if ARGV[1] == '1' and (ARGV[3] == '1' or ARGV[3] == '-1') then
+  local id, unit, rate, most, queue = ARGV[4] + 0, ARGV[5] + 0, ARGV[6] + 0, ARGV[7] + 0, ARGV[8] + 0
+  local need, takes = ARGV[10] + 0, ARGV[3] == '1'
   local key = KEYS[1]
   while key do
     local value, level = try('GET', key), 0
@@ -55,7 +57,7 @@ if ARGV[3] - ARGV[2] == 9 then
   end
 end
 
---- @include "includes/policy"
+--- @include "includes/believed"
 --- @include "includes/record"
 --- @include "includes/bucket"
 
@@ -98,21 +100,28 @@ local function check(key, asks, wanted)
   end
 end
 
-local shapes, arg, last = {}, ARGV[2] + 0, ARGV[3] + 0
-local policies = {}
-while arg < last do
-  local asks = { wanted = ARGV[arg] == '1' }
-  arg = arg + 7
-  for i = 1, 2 * ARGV[arg - 1], 2 do
-    local at = ARGV[arg]
-    policies[at] = policies[at] or policy_at(at + 0)
-    asks[i], asks[i + 1] = policies[at], ARGV[arg + 1] + 0
-    arg = arg + 2
+local shapes, arg = {}, 3
+for shape = 1, ARGV[1] do
+  local count = ARGV[arg] + 0
+  local asks = { wanted = count > 0 }
+  arg = arg + 1
+  for i = 1, 2 * math.abs(count), 2 do
+    local most, bound = ARGV[arg + 3] + 0, ARGV[arg + 5] + 0
+    asks[i] = {
+      id = ARGV[arg] + 0,
+      unit = ARGV[arg + 1] + 0,
+      rate = ARGV[arg + 2] + 0,
+      most = most,
+      queue = ARGV[arg + 4] + 0,
+      believed = most_believed(most, bound),
+    }
+    asks[i + 1] = ARGV[arg + 6] + 0
+    arg = arg + 7
   end
-  shapes[#shapes + 1] = asks
+  shapes[shape] = asks
 end
 for i = nth, #KEYS do
-  local asks = shapes[ARGV[1]:byte(i) - 47]
+  local asks = shapes[(ARGV[2]:byte(i) or 48) - 47]
   check(KEYS[i], asks, asks.wanted)
 end
 for i = 1, #healed do

@@ -1,6 +1,5 @@
 -- A policy as a script is told of it, seven arguments from `at`: id, kind, three numbers, a fourth, the most that may be in
--- use by what is taken after the fact (in ticks or units). No stored state is believed to be above that, or above so many
--- quotas that what a larger one granted is kept; and all of it counts exactly in a double. What the other numbers mean depends on the kind:
+-- use by what is taken after the fact (in ticks or units). What the other numbers mean depends on the kind:
 --   bucket   ticks per unit, ticks per microsecond, capacity and queue in ticks
 --   window   length in microseconds, 1 where a first call begins it and 0 where the calendar does, quota, for how long
 --            (microseconds) calls may be held for the next one
@@ -8,7 +7,7 @@
 --   log      length in microseconds, unused, quota
 --   lease    length in microseconds, unused, limit
 local POLICY = 7
-local MOST_QUOTAS, LARGEST = 16, 4503599627370496
+--- @include "includes/believed"
 
 local function policy_at(at)
   local first, fourth = ARGV[at + 2] + 0, ARGV[at + 5] + 0
@@ -23,6 +22,6 @@ local function policy_at(at)
     queue = fourth,
     hold = fourth,
     bound = ARGV[at + 6] + 0,
-    believed = math.min(math.max(MOST_QUOTAS * ARGV[at + 4], ARGV[at + 6] + 0), LARGEST),
+    believed = most_believed(ARGV[at + 4] + 0, ARGV[at + 6] + 0),
   }
 end

@@ -120,12 +120,7 @@ export const mutants: readonly Mutant[] = [
   ...(
     [
       ['bucket', 'nothing comes back to a bucket alone', '(now - written) * rate', '0'],
-      [
-        'bucket',
-        'a look is a charge',
-        "takes = ARGV[ARGV[2] + 8] + 0, ARGV[ARGV[2] + 0] == '1'",
-        'takes = ARGV[ARGV[2] + 8] + 0, true',
-      ],
+      ['bucket', 'a look is a charge', "takes = ARGV[10] + 0, ARGV[3] == '1'", 'takes = ARGV[10] + 0, true'],
       ['queue', 'a queue is never too long', 'level <= queue then', 'true then'],
       ['calendar', 'a window ends a µs late', 'if ends <= now then', 'if ends < now then'],
       ['calendar', 'windows begin with calls', 'now - now % length + length', 'now + length'],

@@ -36,22 +36,30 @@ export function createBatch(
   let queue: Waiting[] = []
   const underWay = new Set<Waiting>()
   let scheduled: NodeJS.Immediate | undefined
+  /** Whether what is queued goes at the end of this tick, and not of the turn. */
+  let soon = false
+  let lastSent = 0
   let closed = false
 
   function flush(): void {
     clearImmediate(scheduled)
     scheduled = undefined
+    soon = false
     dropOverdue()
     const due = queue
+    if (due.length > 0) lastSent = due.length
     queue = []
     const corked = new Set<Connection>()
-    for (const waiting of groupsOf(due)) {
+    const groups = groupsOf(due)
+    for (const waiting of groups) {
       const [{ place, via }] = waiting
       const connection = routes().at(place, via)
       if (connection === undefined) keepBack(waiting)
       else {
-        if (!corked.has(connection)) connection.link.cork()
-        corked.add(connection)
+        if (groups.length > 1 && !corked.has(connection)) {
+          connection.link.cork()
+          corked.add(connection)
+        }
         send(connection, waiting)
       }
     }
@@ -155,10 +163,13 @@ export function createBatch(
             reject(error)
           },
         }
+        // Where calls come one by one, none need wait for others to travel with.
+        soon ||= underWay.size === 0 && lastSent === 1
         underWay.add(waiting)
         queue.push(waiting)
         if (queue.length >= routes().most && routes().at(waiting.place, undefined) !== undefined) flush()
-        else scheduled ??= setImmediate(flush)
+        else if (!soon) scheduled ??= setImmediate(flush)
+        else if (queue.length === 1) process.nextTick(flush)
       }),
     withdraw(op) {
       // All wait equally long, so what took too long stands first.

@@ -20,7 +20,7 @@ interface Asked {
 
 const NONE: readonly Place[] = []
 
-/** Packs checks into one call of the script `consume`, or of `buckets` where that will do; see their heads for the form. */
+/** Packs checks into one call of the script `consume`; see its head for the form. */
 export function packChecks(ops: readonly Op[], options: KeyOptions, rowOf: RowOf): Call {
   const shapes = createShapes(rowOf)
   const keys: string[] = []
@@ -42,7 +42,7 @@ export function packChecks(ops: readonly Op[], options: KeyOptions, rowOf: RowOf
     asked.push({ op, charges, places, crowds })
   }
   return {
-    script: asked.every(asksBuckets) ? 'buckets' : 'consume',
+    script: 'consume',
     keys,
     args: shapes.argumentsFor(shaped, names),
     read: (answer) => readChecks(answer, asked),
@@ -105,14 +105,6 @@ function readChecks(answer: unknown, asked: readonly Asked[]): readonly Reply[] 
       trials: readTrials(each, readings, may),
     }
   })
-}
-
-/** Whether a check asks nothing but buckets under one key. */
-function asksBuckets({ op, places, crowds }: Asked): boolean {
-  if (places.length !== 1 || op.blocks.length > 0 || crowds.length > 0 || op.trials !== undefined)
-    return false
-  if (op.once !== undefined || (op.kind === 'consume' && op.lease !== '')) return false
-  return op.charges.every(({ policy }) => 'ticks' in policy)
 }
 
 /** What the script answers of an id under which a call was admitted before. */

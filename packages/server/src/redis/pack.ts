@@ -2,6 +2,7 @@ import type { Op, Reply } from '../store.js'
 import type { KeyOptions } from './key.js'
 import { packAdjust } from './pack-adjust.js'
 import { packAdvances } from './pack-advance.js'
+import { packBuckets } from './pack-buckets.js'
 import { packChecks } from './pack-checks.js'
 import { packBlock, packLeases, packResets } from './pack-leases.js'
 import { createRows } from './row.js'
@@ -40,7 +41,7 @@ export function createPack(options: KeyOptions): Pack {
   const rowOf = createRows()
   return (ops) => {
     const script = ops[0] === undefined ? 'consume' : scriptFor(ops[0])
-    if (script === 'consume') return packChecks(ops, options, rowOf)
+    if (script === 'consume') return packBuckets(ops, options, rowOf) ?? packChecks(ops, options, rowOf)
     if (script === 'adjust') return packAdjust(ops, options, rowOf)
     if (script === 'advance') return packAdvances(ops, options, rowOf)
     if (script === 'block') return packBlock(ops, options)
