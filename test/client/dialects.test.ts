@@ -60,11 +60,23 @@ describe('dialects are told by their shape', () => {
 })
 
 describe('X-RateLimit', () => {
-  it('is not read unless it is said what its reset means', async () => {
-    const headers = triple('x-', '100', '0', String(noon))
-    expect(await known(headers)).toEqual({ limits: [], ignored: [] })
-    expect(await known(headers, {})).toEqual({ limits: [], ignored: [] })
-    expect(await known(headers, { xRateLimitReset: undefined })).toEqual({ limits: [], ignored: [] })
+  it.each([
+    ['seconds since 1970', String(noon + 30)],
+    ['milliseconds since 1970', String(noon * 1000 + 29_001)],
+    ['seconds from now', '30'],
+    ['a date', 'Mon, 30 Nov 2026 12:00:30 GMT'],
+  ])('is told by its size where nobody says what it counts: %s', async (_what, reset) => {
+    for (const dialect of [undefined, {}, { xRateLimitReset: undefined }]) {
+      const { clock, sent, fetch } = fakeServer((number) =>
+        respond(200, { date, ...triple('x-', '100', number === 1 ? '0' : '99', reset) }),
+      )
+      const api = createFetch({ fetch, clock, dialect })
+      await api(url)
+      expect(api.limits(url)).toMatchObject([{ policy: 'legacy', quota: 100, available: 0 }])
+      await clock.runUntil(api(url))
+      expect(sent[1]?.atMs).toBeGreaterThanOrEqual(30_000)
+      expect(sent[1]?.atMs).toBeLessThan(31_000)
+    }
   })
 
   it.each<readonly [ResetMeaning, reset: string]>([
@@ -284,12 +296,13 @@ describe('the dialect option', () => {
   it.each([
     [null, 'Expected dialect to be an object, got null'],
     ['github', 'Expected dialect to be an object, got "github"'],
-    [{ reset: 'epoch' }, 'Expected dialect to have only xRateLimitReset, got reset'],
+    [{ reset: 'epoch' }, 'Expected dialect to have only xRateLimitReset, read, got reset'],
     [
       { xRateLimitReset: 'epoch' },
       'Expected dialect.xRateLimitReset to be one of epoch-seconds, epoch-milliseconds, delta-seconds, http-date, got "epoch"',
     ],
     [{ xRateLimitReset: null }, 'http-date, got null'],
+    [{ read: 'all' }, 'Expected dialect.read to be a function, got "all"'],
   ])('%j is refused', (given, message) => {
     expect(() => createFetch({ dialect: given as never })).toThrow(message)
   })

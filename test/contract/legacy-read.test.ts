@@ -341,6 +341,11 @@ describe('what a reset counts', () => {
     ['Mon, 30 Nov 2026 12:01:05 GMT', 'http-date', 60],
     ['Monday, 30-Nov-26 12:01:05 GMT', 'http-date', 60],
     ['Mon, 30 Nov 2026 11:00:00 GMT', 'http-date', 0],
+    ['60', 'by-size', 60],
+    [`${epoch}`, 'by-size', 60],
+    [`${epoch}.25`, 'by-size', 61],
+    [`${epoch}000`, 'by-size', 60],
+    ['Mon, 30 Nov 2026 12:01:05 GMT', 'by-size', 60],
   ] as const)('%s as %s is %d seconds', (value, meaning, expected) => {
     expect(seconds(value, meaning)).toBe(expected)
   })
@@ -369,7 +374,7 @@ describe('what a reset counts', () => {
 
   test('must be one of the meanings there are', () => {
     expect(() => read({}, { xRateLimitReset: 'epoch' as 'epoch-seconds' })).toThrow(
-      'Expected xRateLimitReset to be one of epoch-seconds, epoch-milliseconds, delta-seconds, http-date, got "epoch"',
+      'Expected xRateLimitReset to be one of epoch-seconds, epoch-milliseconds, delta-seconds, http-date, by-size, got "epoch"',
     )
   })
 })

@@ -7,6 +7,7 @@ import { createProject, type Project, packageNames } from './project.js'
 const entryPoints = [
   ['@ratepact/contract', 'parseRateLimit'],
   ['@ratepact/client', 'createFetch'],
+  ['@ratepact/client/dialects', 'dialects'],
   ['@ratepact/server', 'createLimiter'],
   ['@ratepact/server/redis', 'redisStore'],
   ['@ratepact/server/express', 'rateLimit'],

@@ -1,17 +1,42 @@
-import type { ResetMeaning } from '@ratepact/contract'
-import { checkMembers, expected } from './check.js'
+import type { QuotaPolicy, ResetMeaning, ServiceLimit } from '@ratepact/contract'
+import { checkFunction, checkMembers, expected } from './check.js'
+
+/** What is shown of an answer to whoever reads limits that no standard defines. */
+export interface AnswerHead {
+  readonly status: number
+  readonly headers: { get(name: string): string | null; keys?(): Iterable<string> }
+  /** The host that was called, with its port unless that is the usual one. */
+  readonly host: string
+  readonly route: string
+}
+
+/** What was read, in the standard's terms. */
+export interface DialectReading {
+  /** Undefined where the answer is to be read for limits as any other. */
+  readonly limits?: readonly ServiceLimit[] | undefined
+  readonly policies?: readonly QuotaPolicy[] | undefined
+  /** How long a refusal asks to be left alone, where a field other than `Retry-After` says it. */
+  readonly waitMs?: number | undefined
+  /** Whether the answer is a refusal although its status does not say so. */
+  readonly limited?: boolean | undefined
+}
 
 /**
- * What a service means by fields that no standard defines. Named limits and the fields of earlier drafts are told by
- * their shape and need none of this.
+ * What a service means by fields that no standard defines. Limits by the standard's drafts, and `X-RateLimit-Limit`, `-Remaining`
+ * and `-Reset`, are told by their shape and size and need none of this.
  */
 export interface DialectOptions {
   /**
-   * What `X-RateLimit-Reset` counts. `X-RateLimit-Limit`, `-Remaining` and `-Reset` are read only when this is given,
-   * because nothing in them says it.
-   * @default not read
+   * What `X-RateLimit-Reset` counts, where its size does not tell.
+   * @default what fits its size: a date, milliseconds or seconds since 1970, or else seconds from now
    */
   readonly xRateLimitReset?: ResetMeaning | undefined
+  /**
+   * Reads other fields, before all others are read; undefined = there are none of those. `dialects()` of
+   * `@ratepact/client/dialects` makes it for the APIs that are known.
+   * @default none
+   */
+  readonly read?: ((answer: AnswerHead) => DialectReading | undefined) | undefined
 }
 
 const meanings = ['epoch-seconds', 'epoch-milliseconds', 'delta-seconds', 'http-date'] as const
@@ -19,8 +44,9 @@ const meanings = ['epoch-seconds', 'epoch-milliseconds', 'delta-seconds', 'http-
 /** @throws TypeError that names the option, the rule and what was given. */
 export function readDialect(dialect: DialectOptions | undefined): DialectOptions {
   if (dialect === undefined) return {}
-  checkMembers('dialect', dialect, ['xRateLimitReset'])
-  const { xRateLimitReset: meaning } = dialect
-  if (meaning === undefined || meanings.includes(meaning)) return { xRateLimitReset: meaning }
+  checkMembers('dialect', dialect, ['xRateLimitReset', 'read'])
+  const { xRateLimitReset: meaning, read } = dialect
+  if (read !== undefined) checkFunction('dialect.read', read)
+  if (meaning === undefined || meanings.includes(meaning)) return { xRateLimitReset: meaning, read }
   throw new TypeError(expected('dialect.xRateLimitReset', `one of ${meanings.join(', ')}`, meaning))
 }

@@ -66,7 +66,15 @@ export async function fly(
       limitsOf(parts, settings, totalLeftMs),
     )
     const about = { partition, flight, attempts, verdict }
-    return { answer, outcome: readOutcome(answer.response, target.location.origin, settings, about) }
+    return {
+      answer,
+      outcome: readOutcome(
+        answer.response,
+        { location: target.location, route: parts.route },
+        settings,
+        about,
+      ),
+    }
   } catch (error) {
     partition.pace.lost(flight)
     if (signal?.aborted || !isNetworkError(error)) throw error

@@ -2,7 +2,7 @@ import { type Backoff, backoffMs } from './backoff.js'
 import type { Settings } from './options.js'
 import type { Flight } from './pace/pace.js'
 import type { Partition } from './partition.js'
-import { type Reading, readAnswer } from './read.js'
+import { type Place, type Reading, readAnswer } from './read.js'
 import { readAdvice } from './retry.js'
 import type { Verdict } from './retry-options.js'
 
@@ -29,14 +29,15 @@ interface About {
 /** Reads the answer to one attempt and tells the partition. */
 export function readOutcome(
   response: Response,
-  origin: string,
+  place: Place,
   settings: Settings,
-  { partition, flight, attempts, verdict }: About,
+  { partition, flight, attempts, verdict: judged }: About,
 ): Outcome {
   const { statuses, clock, backoff, random, dialect } = settings
   const { status } = response
   const { streak, pace } = partition
-  const reading = readAnswer(response, origin, dialect)
+  const reading = readAnswer(response, place, dialect)
+  const verdict = judged ?? (reading.limited ? 'limited' : undefined)
   const seemsSo = status === 429 || (statuses.has(status) && reading.hintMs !== undefined)
   const limited = verdict === undefined ? seemsSo : verdict === 'limited'
   const paced = limited && reading.own

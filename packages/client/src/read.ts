@@ -17,6 +17,8 @@ export interface Reading {
   readonly policies: readonly QuotaPolicy[]
   /** How long the answer, if it is a refusal, asks to be left alone, counted from its arrival. */
   readonly hintMs?: number
+  /** Whether the dialect takes it for a refusal, whatever its status. */
+  readonly limited?: boolean | undefined
   /** Fields that were malformed, for people who look for the reason. */
   readonly ignored: readonly { readonly field: string; readonly reason: string }[]
 }
@@ -36,18 +38,27 @@ const otherFields: Readonly<Partial<Record<Dialect, { limits: string; policies: 
  * redirect or an opaque answer of nothing. One from another origin tells of another quota: how long to
  * stay away holds for this call, but nothing is learnt from it.
  */
-export function readAnswer(response: Response, origin: string, dialect: DialectOptions): Reading {
+export function readAnswer(response: Response, place: Place, dialect: DialectOptions): Reading {
   const { headers, status } = response
-  const own = isFrom(response, origin)
+  const own = isFrom(response, place.location.origin)
   if (status < 200 || (status >= 300 && status < 400) || isCached(headers)) {
     return { own, limits: [], policies: [], ignored: [] }
   }
   const ignored: { field: string; reason: string }[] = []
-  const { limits, policies } = own ? readLimits(headers, dialect, ignored) : { limits: [], policies: [] }
-  const hintMs = readHintMs(headers, limits, policies)
-  return hintMs === undefined
-    ? { own, limits, policies, ignored }
-    : { own, limits, policies, hintMs, ignored }
+  const said = own
+    ? dialect.read?.({ status, headers, host: place.location.host, route: place.route })
+    : undefined
+  const read = own && said?.limits === undefined ? readLimits(headers, dialect, ignored) : said
+  const { limits = [], policies = [] } = read ?? {}
+  const hintMs = readHintMs(headers, limits, policies, said?.waitMs)
+  const reading = { own, limits, policies, ignored, limited: said?.limited }
+  return hintMs === undefined ? reading : { ...reading, hintMs }
+}
+
+/** Where a call went. */
+export interface Place {
+  readonly location: URL
+  readonly route: string
 }
 
 function isFrom({ redirected, url }: Response, origin: string): boolean {
@@ -65,10 +76,9 @@ function readLimits(
   { xRateLimitReset }: DialectOptions,
   ignored: { field: string; reason: string }[],
 ): Pick<Reading, 'limits' | 'policies'> {
-  const said = readRateLimitFields(
-    (name) => headers.get(name),
-    xRateLimitReset === undefined ? {} : { xRateLimitReset },
-  )
+  const said = readRateLimitFields((name) => headers.get(name), {
+    xRateLimitReset: xRateLimitReset ?? 'by-size',
+  })
   const fields = said.dialect === undefined ? undefined : otherFields[said.dialect]
   return {
     limits: take(fields?.limits ?? 'RateLimit', said.limits, ignored),
@@ -97,9 +107,10 @@ function readHintMs(
   headers: Headers,
   limits: readonly ServiceLimit[],
   policies: readonly QuotaPolicy[],
+  waitMs: number | undefined,
 ): number | undefined {
   const seconds = parseRetryAfter(headers.get('retry-after'), dateOf(headers))
-  if (seconds === undefined) return windowMs(limits, policies)
+  if (seconds === undefined) return waitMs ?? windowMs(limits, policies)
   const exactMs = parseRetryAfterMs(headers.get('retry-after-ms'))
   const hinted = limits.some((limit) => limit.effectiveWindowMs !== undefined)
   if (hinted && exactMs !== undefined && exactMs <= seconds * 1000) return exactMs

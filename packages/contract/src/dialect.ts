@@ -17,6 +17,9 @@ export type LegacyDialect = 'draft-7' | 'draft-6' | 'draft-3' | 'x-ratelimit'
  */
 export type ResetMeaning = 'epoch-seconds' | 'epoch-milliseconds' | 'delta-seconds' | 'http-date'
 
+/** How to read it; `by-size` takes a number for whichever of these fits its size, and reads an HTTP-date too. */
+export type ResetReading = ResetMeaning | 'by-size'
+
 /**
  * The fields of an answer by their names in lower case: `(name) => response.headers.get(name)`, or
  * `(name) => message.headers[name]` in Node.

@@ -1,6 +1,13 @@
 export type { Clock } from './clock.js'
 export { systemClock } from './clock.js'
-export type { Dialect, FieldGetter, LegacyDialect, RateLimitFields, ResetMeaning } from './dialect.js'
+export type {
+  Dialect,
+  FieldGetter,
+  LegacyDialect,
+  RateLimitFields,
+  ResetMeaning,
+  ResetReading,
+} from './dialect.js'
 export type { FieldValue } from './field-value.js'
 export { parseHttpDate } from './http-date.js'
 export type { LegacyFormatOptions } from './legacy/format.js'

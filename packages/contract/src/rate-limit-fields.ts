@@ -1,9 +1,9 @@
-import type { FieldGetter, RateLimitFields, ResetMeaning } from './dialect.js'
+import type { FieldGetter, RateLimitFields, ResetReading } from './dialect.js'
 import type { FieldValue } from './field-value.js'
 import { answeredAt } from './http-date.js'
 import { readDictionaryFields } from './legacy/dictionary.js'
 import { readNamelessPolicies } from './legacy/policies.js'
-import { checkResetMeaning } from './legacy/reset.js'
+import { checkResetReading } from './legacy/reset.js'
 import { readThreeFields, readVendorFields } from './legacy/three-fields.js'
 import { isDraft12, readLimits } from './rate-limit.js'
 import { parseRateLimitPolicy } from './rate-limit-policy.js'
@@ -12,7 +12,7 @@ import { type FieldList, readList } from './structured-field.js'
 /** How to read what the fields leave open. */
 export interface ReadOptions {
   /** What `X-RateLimit-Reset` counts. `X-RateLimit-*` is read only when this is given. */
-  xRateLimitReset?: ResetMeaning
+  xRateLimitReset?: ResetReading
   /** The instant that timestamps are counted from when the answer has no usable `Date`. @default the current time */
   now?: Date
 }
@@ -25,11 +25,11 @@ export interface ReadOptions {
  * A dialect without names states one limit, called `legacy`, and so is the policy that it tells of; other
  * policies are called by their windows, `legacy-60`. Never throws for what an answer holds.
  *
- * @throws RangeError when `xRateLimitReset` is given and not a `ResetMeaning`.
+ * @throws RangeError when `xRateLimitReset` is given and not a `ResetReading`.
  */
 export function readRateLimitFields(field: FieldGetter, options: ReadOptions = {}): RateLimitFields {
   const meaning = options.xRateLimitReset
-  if (meaning !== undefined) checkResetMeaning('xRateLimitReset', meaning)
+  if (meaning !== undefined) checkResetReading('xRateLimitReset', meaning)
   const now = options.now ?? new Date()
   const since = () => answeredAt(field('date'), now)
   const list = readList(field('ratelimit'))

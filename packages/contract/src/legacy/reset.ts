@@ -14,6 +14,12 @@ export function checkResetMeaning(where: string, value: unknown): ResetMeaning {
   throw new RangeError(expected(where, `one of ${meanings.join(', ')}`, value))
 }
 
+/** The same where an answer is read, and its size may decide. */
+export function checkResetReading(where: string, value: unknown): void {
+  if (value !== 'by-size' && !isMeaning(value))
+    throw new RangeError(expected(where, `one of ${meanings.join(', ')}, by-size`, value))
+}
+
 function isMeaning(value: unknown): value is ResetMeaning {
   return meanings.includes(value)
 }

@@ -1,4 +1,4 @@
-import type { FieldGetter, RateLimitFields, ResetMeaning } from '../dialect.js'
+import type { FieldGetter, RateLimitFields, ResetMeaning, ResetReading } from '../dialect.js'
 import { type FieldValue, joinLines, trim } from '../field-value.js'
 import { parseHttpDate } from '../http-date.js'
 import type { FieldResult, ServiceLimit } from '../limits.js'
@@ -30,7 +30,7 @@ export function readThreeFields(field: FieldGetter, since: () => number): RateLi
 /** Reads `X-RateLimit-Limit`, `-Remaining` and `-Reset`, likewise. Some write policies into the first. */
 export function readVendorFields(
   field: FieldGetter,
-  meaning: ResetMeaning,
+  meaning: ResetReading,
   since: () => number,
 ): RateLimitFields | undefined {
   const { policies } = readLimitField(field('x-ratelimit-limit'))
@@ -40,7 +40,11 @@ export function readVendorFields(
   return { dialect: 'x-ratelimit', limits: limitOf('x-ratelimit', remaining, reset), policies }
 }
 
-function readVendorReset(value: FieldValue, meaning: ResetMeaning, since: () => number): FieldNumber {
+function readVendorReset(value: FieldValue, meaning: ResetReading, since: () => number): FieldNumber {
+  if (meaning === 'by-size') {
+    // A delay that is too large for one is read as a timestamp anyway.
+    return readVendorReset(value, /[a-z]/i.test(String(value)) ? 'http-date' : 'delta-seconds', since)
+  }
   if (meaning !== 'http-date') return inSeconds(readNumber(value, Math.max), meaning, since)
   const field = joinLines(value)
   if (field.status !== 'text') return field
