@@ -103,7 +103,7 @@ describe('values that cannot be read', () => {
     expect(parseRetryAfter(wrong)).toBeUndefined()
     expect(parseRetryAfterMs(wrong)).toBeUndefined()
     expect(parseRetryAfter('Sun, 06 Nov 1994 08:49:37 GMT', { date: wrong, now: new Date(0) })).toBeDefined()
-    for (const xRateLimitReset of ['epoch-seconds', 'http-date'] as const) {
+    for (const xRateLimitReset of ['epoch-seconds', 'http-date', 'by-size'] as const) {
       const { limits } = readRateLimitFields(() => wrong, { xRateLimitReset })
       expect(limits.status).toBe('ignored')
       const alone = readRateLimitFields((name) => (name === 'ratelimit' ? '"a";r=1' : wrong), {

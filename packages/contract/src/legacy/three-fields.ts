@@ -41,13 +41,15 @@ export function readVendorFields(
 }
 
 function readVendorReset(value: FieldValue, meaning: ResetReading, since: () => number): FieldNumber {
-  if (meaning === 'by-size') {
-    // A delay that is too large for one is read as a timestamp anyway.
-    return readVendorReset(value, /[a-z]/i.test(String(value)) ? 'http-date' : 'delta-seconds', since)
-  }
-  if (meaning !== 'http-date') return inSeconds(readNumber(value, Math.max), meaning, since)
   const field = joinLines(value)
   if (field.status !== 'text') return field
+  if (meaning === 'by-size' && !/[a-z]/i.test(field.text)) {
+    // A delay that is too large for one is read as a timestamp anyway.
+    return readVendorReset(field.text, 'delta-seconds', since)
+  }
+  if (meaning !== 'http-date' && meaning !== 'by-size') {
+    return inSeconds(readNumber(field.text, Math.max), meaning, since)
+  }
   const sinceMs = since()
   const at = parseHttpDate(trim(field.text), new Date(sinceMs))
   return at === undefined
