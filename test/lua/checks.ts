@@ -1,11 +1,22 @@
-import { concurrency, fixedWindow, type Policy, slidingWindowLog, tokenBucket } from '@ratepact/server'
+import {
+  concurrency,
+  fixedWindow,
+  type Limiter,
+  type Op,
+  type Policy,
+  slidingWindowLog,
+  type TokenBucketPolicy,
+  tokenBucket,
+} from '@ratepact/server'
 import fc from 'fast-check'
 import { expect } from 'vitest'
 import { handClock, redisOn, scriptsWith } from '../server/bounds/hand-clock.js'
 import { play } from '../server/bounds/play.js'
-import { type Counted, type Kind, long, rules } from '../server/bounds/rules.js'
+import { type Counted, type Kind, long, rules, seconds } from '../server/bounds/rules.js'
 import { schedules } from '../server/bounds/schedule.js'
 import { type Kept, policiesKept } from '../server/keys/policies.js'
+import { overBucket, overWindow } from '../server/leases/bound.js'
+import { type Leasable, Processes, START_US, steps } from '../server/leases/processes.js'
 import { admittedOf, type Ground, handStore, left, lives, open, shippedStore } from './ground.js'
 
 /** Each holds of the scripts as they ship, and throws where it does not. */
@@ -25,6 +36,14 @@ async function writeAll(ground: Ground): Promise<readonly Kept[]> {
     const blocking = open(ground, [policy], shippedStore(ground), { blocks: true })
     await blocking.block('blocked', 600)
   }
+  const policy = kept[0]?.policy as Policy
+  const counting = open(ground, [policy], shippedStore(ground), { countInstances: true })
+  await counting.consume('counted', { ...one, instance: 'i' })
+  const owner = { kind: 'client', value: 'ahead' }
+  const held = { endsUs: 0, units: 0, spent: 0 }
+  const about = { policy: policy as TokenBucketPolicy, owner, held, keep: true, want: 1 }
+  const op: Op = { kind: 'advance', advance: { ...about, share: 1, lastsUs: 20e6 } }
+  await shippedStore(ground).run([op], 20_000)
   return kept
 }
 
@@ -53,6 +72,71 @@ async function takesNothing(ground: Ground): Promise<void> {
   await alone.consume('alone', { cost: 2 })
   await alone.consume('alone', { cost: 2 })
   expect(await left(alone, 'alone')).toEqual([1])
+}
+
+/** What a limiter charges that tries a shadow and a candidate beside what decides. */
+async function triesRightly(ground: Ground): Promise<void> {
+  const bucket = (name: string, capacity: number, shadow = false) =>
+    tokenBucket({ name, capacity, refillPerSecond: SLOW, shadow })
+  const places = concurrency({ name: 'places', limit: 9, leaseSeconds: 600, shadow: true })
+  const limiter = open(
+    ground,
+    [bucket('live', 6), bucket('small', 3, true), bucket('large', 18, true), places],
+    shippedStore(ground),
+    { candidate: [bucket('live', 20), concurrency({ name: 'runs', limit: 9, leaseSeconds: 600 })] },
+  )
+  for (let call = 0; call < 7; call += 1) await limiter.consume('c', { cost: 2, id: `${call % 6}` })
+  expect(await triedLeft(limiter)).toEqual([0, 1, 12, 6, 8, 6])
+}
+
+/** What is left of the policies that decide and that are tried, in their order. */
+async function triedLeft(limiter: Limiter): Promise<readonly number[]> {
+  const decision = await limiter.peek('c')
+  const limits = 'limits' in decision ? decision.limits : []
+  return [limits, ...decision.shadow.map((tried) => tried.limits)].flat().map(({ available }) => available)
+}
+
+/** Processes that take units ahead, in forty histories that are always the same, let no more pass than the policy says. */
+function aheadOf(policy: Leasable): Check {
+  return async (ground) => {
+    // Quick, and seldom given back, so that much is held at once.
+    const verbs = steps(['renew', 'renew', 'renew', 'spend', 'spend', 'consume', 'drain', 'crash'], 'max')
+    for (const [i, taken] of fc.sample(verbs, { numRuns: 40, seed: 7 }).entries()) {
+      const clock = { nowUs: START_US }
+      const under = {
+        store: handStore(ground, clock, `ahead${policy.quota}-${i}-`),
+        advance: (ms: number) => {
+          clock.nowUs += Math.round(ms * 1000)
+        },
+      }
+      const processes = new Processes(under, policy)
+      for (const step of taken) await processes.act({ ...step, us: Math.floor(step.us / 10) })
+      await processes.finish()
+      await under.store.close()
+      const over =
+        policy.algorithm === 'fixed-window'
+          ? overWindow(processes.passed, policy.quota, policy.windowSeconds)
+          : overBucket(processes.passed, policy.quota, policy.ratePerSecond)
+      expect(over).toBeLessThanOrEqual(1e-6)
+    }
+  }
+}
+
+async function heldAsDefined(ground: Ground): Promise<void> {
+  const kinds = ['bucket', 'calendar', 'from-first'] as const
+  const rule = fc.constantFrom(...kinds).chain((kind) => rules(kind, seconds))
+  const counted = fc.array(fc.record<Counted>({ rule, by: fc.constant('client') }), {
+    minLength: 1,
+    maxLength: 2,
+  })
+  const games = fc.sample(fc.tuple(counted, schedules(false), fc.constantFrom(1e6, 10e6)), {
+    numRuns: 80,
+    seed: 7,
+  })
+  for (const [i, [policies, taken, holdUs]] of games.entries()) {
+    const clock = handClock()
+    await play(handStore(ground, clock, `held${i}-`), clock, policies, taken, holdUs)
+  }
 }
 
 /** The definitions of an algorithm, asked beside the limiter in forty schedules that are always the same. */
@@ -96,6 +180,35 @@ export const checks = {
   },
 
   'a refusal takes nothing': takesNothing,
+
+  'what is tried takes what it admits, where it may': triesRightly,
+
+  'processes are counted that were admitted, and so many at most': async (ground) => {
+    const policies = [tokenBucket({ name: 'p', capacity: 400, refillPerSecond: SLOW })]
+    const limiter = open(ground, policies, shippedStore(ground), { countInstances: true })
+    const ask = (count: number) =>
+      Promise.all(
+        Array.from({ length: count }, (_, i) => limiter.consume('c', { instance: `${count}-${i}` })),
+      )
+    expect(await admittedOf((await ask(400)).map(async (decision) => decision))).toBe(400)
+    const entries = async () => (await ground.redis.strlen('rl1:{client:c}|n')) / 12
+    expect(await entries()).toBe(256)
+    const before = await ground.redis.getBuffer('rl1:{client:c}|n')
+    await ask(9)
+    expect((await ground.redis.getBuffer('rl1:{client:c}|n'))?.equals(before ?? Buffer.of())).toBe(true)
+  },
+
+  'units taken ahead of a bucket are counted': async (ground) => {
+    for (const [capacity, refillPerSecond] of [
+      [20, 8],
+      [30, 0.7],
+    ] as const)
+      await aheadOf(tokenBucket({ name: 'p', capacity, refillPerSecond }))(ground)
+  },
+  'units taken ahead of a window are counted': aheadOf(
+    fixedWindow({ name: 'p', quota: 20, windowSeconds: 3 }),
+  ),
+  'definitions where calls are held': heldAsDefined,
 
   'clocks of processes do not matter': async (ground) => {
     const policies = [tokenBucket({ name: 'p', capacity: 4, refillPerSecond: 0.5 })]

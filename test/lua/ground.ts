@@ -22,7 +22,7 @@ export function open(
   ground: Ground,
   policies: readonly Policy[],
   store = shippedStore(ground),
-  settings: LimiterSettings = {},
+  settings: LimiterSettings & { readonly candidate?: readonly Policy[] } = {},
 ): Limiter {
   const limiter = createLimiter({
     policies,

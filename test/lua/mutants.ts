@@ -26,6 +26,8 @@ export const mutants: readonly Mutant[] = [
     ['leases', "redis.call('PEXPIRE', key, math.ceil(policy.length / 1000))", ''],
     ['an id', ", repeats), 'PX', ceil(lasts / 1000))", ', repeats))'],
     ['a block', ", block, 'PX', math.ceil(ARGV[1] / 1000))", ', block)'],
+    ['a set of processes', ", seen, 'PX', lasts + FRESH)", ', seen)'],
+    ['what is known of units taken ahead', "(parts), 'PX', ceil(lasts / 1000))", '(parts))'],
   ].map(([what, part = '', by = '']) =>
     mutant('keys live no longer than they must', `${what} lives for ever, or nearly`, part, by),
   ),
@@ -67,6 +69,53 @@ export const mutants: readonly Mutant[] = [
     'if not fit then\nif ask.group then\nmisfits[ask.group] = true\nelse\nfits = false\nend\nend\nend',
     'fits = fit\nend',
   ),
+  ...(
+    [
+      ['a shadow is charged for a refused call', 'takes and not misfits[group]', 'not misfits[group]'],
+      ['a shadow is charged that refuses', 'takes and not misfits[group]', 'takes'],
+      ['a candidate is charged with the others only', '= not remembered and not', '= takes and not'],
+      ['a candidate is charged again by an id', '= not remembered and not', '= not'],
+      ['a candidate takes places for a refused call', 'if taken > 0 and takes then', 'if taken > 0 then'],
+    ] as const
+  ).map(([fault, part, by]) => mutant('what is tried takes what it admits, where it may', fault, part, by)),
+  ...(
+    [
+      ['a set of processes grows without end', 'if count < MOST_SEEN then', 'if true then'],
+      ['a process is counted that was refused', 'takes and instance or 0', 'instance'],
+    ] as const
+  ).map(([fault, part, by]) =>
+    mutant('processes are counted that were admitted, and so many at most', fault, part, by),
+  ),
+  ...(
+    [
+      ['bucket', 'units that others hold are given again', 'own - others - left', 'own - left'],
+      ['bucket', 'units held are not in the level', 'own + held_in(terms) + longest', 'own + longest'],
+      ['bucket', 'a level does not allow for the time held', ' + longest_term(terms, now) * rate', ''],
+      ['bucket', 'units used are forgotten', 'own = own + spent\n', ''],
+      ['bucket', 'units that nobody accounts for come back', '- at_us) * rate) + held', '- at_us) * rate)'],
+      ['window', 'units used of a window come back', 'used - (left - kept)', 'used - ask.held'],
+      ['window', 'more is given than is free', 'part_of(policy.most - after', 'part_of(policy.most'],
+      ['window', 'units of a window before are kept', 'and ask.ends == ends', ''],
+    ] as const
+  ).map(([kind, fault, part, by]) => mutant(`units taken ahead of a ${kind} are counted`, fault, part, by)),
+  ...(
+    [
+      ['held calls are charged to this window', 'reply[word], held + taken', 'used, held'],
+      ['calls are held for longer than they may be', 'if ends - now > policy.hold then', 'if false then'],
+      ['more is held than comes', 'most > held and most - held or 0', 'most'],
+      ['the next window is another', 'if middle <= now then', 'if false then'],
+      [
+        'what is held is lost as the next begins',
+        'start, used, held = middle, held, 0',
+        'start, used, held = middle, 0, 0',
+      ],
+      [
+        'a bucket holds nothing',
+        'level + need <= policy.most and (need',
+        'level + need <= policy.most - policy.hold and (need',
+      ],
+    ] as const
+  ).map(([fault, part, by]) => mutant('definitions where calls are held', fault, part, by)),
   mutant(
     'clocks of processes do not matter',
     'the time is that of the process that asks',
