@@ -11,10 +11,11 @@ const newest = join(root, 'test/newest')
 const report = join(root, '.cache/tests.json')
 const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
 // What does not depend on Node's version: arithmetic on a clock of its own, what Redis decides, and a program that
-// shows something.
+// shows something, or runs in a browser.
 const sameOnEveryNode = [
   'test/client/pace/simulator/**',
   'test/client/leaks.test.ts',
+  'test/client/browser.test.ts',
   'test/testing/demo.test.ts',
   'test/{cluster,faults,lua}/**',
   'test/server/{bounds,exactness,hold,instances,keys,leases,stores}/**',

@@ -1,5 +1,6 @@
-// Gets a fresh clone ready: packages always; a build and Redis where asked for (--build, --redis). What is there
-// already is left alone, so it costs little before every run. Speaks on stderr: stdout belongs to what comes after.
+// Gets a fresh clone ready: packages always; a build, Redis and a browser where asked for (--build, --redis, --chromium).
+// What is there already is left alone, so it costs little before every run. Speaks on stderr: stdout belongs to what comes
+// after.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
@@ -33,19 +34,19 @@ function installPackages() {
   writeFileSync(stamp, lock)
 }
 
-function installRedis() {
-  if (answers('redis-server', '--version')) return
-  console.error('installing redis-server…')
+/** Installs a package of Debian or Ubuntu, unless its command is there. */
+function installByApt(command, need, there = command) {
+  if (answers(there, '--version')) return
+  console.error(`installing ${command}…`)
   const asRoot = process.getuid?.() === 0 ? [] : ['sudo', '-n']
   if (!answers('apt-get', '--version') || (asRoot.length > 0 && !answers(...asRoot, 'true')))
-    fail(
-      'the tests need redis-server 6.2 or newer on the PATH; install it (brew install redis, apt-get install redis-server)',
-    )
-  const [command, ...before] = [...asRoot, 'apt-get']
-  run(command, ...before, 'update', '-qq')
-  run(command, ...before, 'install', '-y', '-qq', 'redis-server')
+    fail(`the tests need ${need} on the PATH; install it (brew install …, apt-get install ${command})`)
+  const [apt, ...before] = [...asRoot, 'apt-get']
+  run(apt, ...before, 'update', '-qq')
+  run(apt, ...before, 'install', '-y', '-qq', '--no-install-recommends', command)
 }
 
 installPackages()
-if (process.argv.includes('--redis')) installRedis()
+if (process.argv.includes('--redis')) installByApt('redis-server', 'redis-server 6.2 or newer')
+if (process.argv.includes('--chromium')) installByApt('chromium', 'chromium', process.env.CHROMIUM)
 if (process.argv.includes('--build')) run('npm', 'run', '--silent', 'build')
