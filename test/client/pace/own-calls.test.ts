@@ -88,6 +88,17 @@ describe('own calls', () => {
     }
   })
 
+  it('of a day are forgotten once they were given back early', () => {
+    const own = new OwnCalls()
+    const day = { units: 1_000_000, windowMs: 86_400_000 }
+    for (let atMs = 0; atMs < 5000; atMs += 1) {
+      own.settled(own.book(atMs, 1), 1, atMs + 1, atMs + 1 + day.windowMs)
+      own.startAfresh(atMs + 1)
+      own.tidy(atMs - 20, atMs - day.windowMs, day)
+      expect(own.size).toBeLessThan(700)
+    }
+  })
+
   it('of a large quota still add up', () => {
     const own = new OwnCalls()
     for (let atMs = 0; atMs < 800; atMs += 1) {

@@ -35,6 +35,8 @@ export class OwnCalls {
   /** Answered ones by the time of their return; those before `#head` are back, or will not be. */
   #due: OwnCall[] = []
   #head = 0
+  /** When the last return that was credited was due. */
+  #creditedMs: number = -never
   /** What was sent before was given back early, with the rest of its window: no return is due any more. */
   #goneMs: number = -never
   #tidyAt = 256
@@ -126,6 +128,7 @@ export class OwnCalls {
   /** Units credited for returns that may have happened after `sinceMs`: of calls sent less than `ageMs` before it. */
   credited(sinceMs: number, ageMs: number = never): number {
     let units = 0
+    if (this.#creditedMs <= sinceMs) return 0
     for (let index = this.#head - 1; index >= 0; index -= 1) {
       const call = this.#due[index]
       if (call === undefined || call.returnsMs <= sinceMs) break
@@ -149,7 +152,7 @@ export class OwnCalls {
     const slotMs = units > exactUpTo && windowMs < never ? windowMs / slotsPerWindow : 0
     const most = 2 * Math.min(units, exactUpTo) + slotsPerWindow
     const young = this.#calls.filter((call) => call.atMs >= Math.min(oldestMs, horizonMs))
-    const back = this.#due.slice(0, this.#head).filter((call) => call.returnsMs >= horizonMs)
+    const back = this.#due.slice(0, this.#head).filter((call) => call.returnsMs >= horizonMs && call.atMs >= this.#goneMs)
     this.#calls = fold(young, horizonMs, slotMs, most)
     this.#due = [...back, ...fold(this.#due.slice(this.#head), horizonMs, slotMs, most)]
     this.#head = back.length
@@ -188,6 +191,7 @@ export class OwnCalls {
       if (most >= 0 && call.atMs >= this.#goneMs) {
         if (units + call.units > most + 0.5) break
         call.back = call.units
+        this.#creditedMs = call.returnsMs
         units += call.units
       }
       this.#head += 1

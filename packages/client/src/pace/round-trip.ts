@@ -18,14 +18,20 @@ export class RoundTrip {
   /** The longest of the latest round trips; Infinity while few are known. */
   mostMs: number = never
   readonly #latest: number[] = []
+  /** The same by length. */
+  readonly #sorted: number[] = []
   #count = 0
 
   note(roundTripMs: number): void {
     if (!(roundTripMs >= 0)) return
     this.leastMs = this.#count === 0 ? roundTripMs : Math.min(this.leastMs, roundTripMs)
+    const sorted = this.#sorted
+    const oldest = this.#latest[this.#count % remembered]
+    if (oldest !== undefined) sorted.splice(sorted.indexOf(oldest), 1)
+    const longer = sorted.findIndex((each) => each > roundTripMs)
+    sorted.splice(longer < 0 ? sorted.length : longer, 0, roundTripMs)
     this.#latest[this.#count % remembered] = roundTripMs
     this.#count += 1
-    const sorted = [...this.#latest].sort((a, b) => a - b)
     const high = sorted[Math.ceil(sorted.length * 0.95) - 1] ?? this.leastMs
     const seen = Math.min(this.leastMs, high - this.leastMs) / 2
     const guess = this.#count < few ? this.leastMs / 4 : 0
