@@ -23,13 +23,10 @@ export interface Attempted {
  * attempt has a controller of its own, and rejects with the signal's reason even if `send` ignores it.
  */
 export async function attempt(
-  send: (signal?: AbortSignal) => Promise<Response>,
+  send: (signal: AbortSignal) => Promise<Response>,
   limits: AttemptLimits,
 ): Promise<Attempted> {
-  const { signal, timeoutMs } = limits
-  if (signal === undefined && timeoutMs === Number.POSITIVE_INFINITY) {
-    return { response: await send(), controller: undefined }
-  }
+  const { signal } = limits
   if (signal?.aborted) throw signal.reason
   const controller = new AbortController()
   const watch = watchFor(limits, controller)

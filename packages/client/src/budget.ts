@@ -34,11 +34,11 @@ export class Budget {
     return this.totalLeftMs < this.#waitLeftMs ? 'deadline' : 'max-wait'
   }
 
-  /** Runs a wait and takes the time that it took off what is left. */
-  async spend<T>(wait: () => T | Promise<T>): Promise<T> {
+  /** Takes the time until the wait is over off what is left. */
+  async spend<T>(wait: Promise<T>): Promise<T> {
     const startMs = this.#clock.now()
     try {
-      return await wait()
+      return await wait
     } finally {
       this.#waitLeftMs -= this.#clock.now() - startMs
     }

@@ -28,48 +28,42 @@ export class Call {
 
   async run(): Promise<Response> {
     const { partition, outgoing } = this.#parts
+    let aside: Aside | undefined
     partition.begin()
     try {
-      return await this.#run()
+      for (let pauseMs = 0; ; ) {
+        let sent: Sent
+        try {
+          const turn = this.#turn(pauseMs)
+          sent = turn instanceof Promise ? await this.#budget.spend(turn) : turn
+        } catch (error) {
+          return this.#unsent(error, aside)
+        }
+        aside?.drop()
+        const ended = await this.#send(sent)
+        const { answer, error, outcome } = ended
+        if (!this.#isWorthAnother(ended)) {
+          if (answer !== undefined) return this.#finish(answer)
+          throw error
+        }
+        aside = answer === undefined ? failed(error) : setAside(answer, this.#around.settings.clock)
+        pauseMs = outcome.paced ? 0 : outcome.waitMs
+      }
     } finally {
       partition.end()
       outgoing.done()
     }
   }
 
-  async #run(): Promise<Response> {
-    const { clock } = this.#around.settings
-    let aside: Aside | undefined
-    for (let pauseMs = 0; ; ) {
-      let sent: Sent
-      try {
-        sent = await this.#turn(pauseMs)
-      } catch (error) {
-        return this.#unsent(error, aside)
-      }
-      aside?.drop()
-      const ended = await this.#send(sent)
-      const { answer, error, outcome } = ended
-      if (!this.#isWorthAnother(ended)) {
-        if (answer !== undefined) return this.#finish(answer)
-        throw error
-      }
-      aside = answer === undefined ? failed(error) : setAside(answer, clock)
-      pauseMs = outcome.paced ? 0 : outcome.waitMs
-    }
-  }
-
-  /** Pauses, then waits until the partition's pace lets the call go. */
-  #turn(pauseMs: number): Promise<Sent> {
+  /** Pauses, then waits until the partition's pace lets the call go; the turn itself where neither is needed. */
+  #turn(pauseMs: number): Sent | Promise<Sent> {
     const { settings, closing } = this.#around
     const { signal, partition } = this.#parts
     const turn = this.#claim()
-    return this.#budget.spend(async () => {
-      if (signal?.aborted) throw signal.reason
-      if (pauseMs > 0)
-        await sleep(pauseMs, settings.clock, signal === undefined ? [closing] : [signal, closing])
-      return partition.queue.take(turn)
-    })
+    if (signal?.aborted) throw signal.reason
+    if (pauseMs <= 0) return partition.queue.take(turn)
+    const pause = sleep(pauseMs, settings.clock, signal === undefined ? [closing] : [signal, closing])
+    return pause.then(() => partition.queue.take(turn))
   }
 
   #claim(): Turn {
@@ -120,7 +114,9 @@ export class Call {
     const status = answer?.response.status
     if (limited && status !== undefined)
       this.#tell({ type: 'refused', status, attempt, ...seconds('retryAfterSeconds', reading?.hintMs) })
-    if (isSettled(ending) || !isRetryable({ status, ...outcome }, this.#parts.target, settings)) return false
+    const { advice } = outcome
+    if (!isRetryable({ status, limited, advice }, this.#parts.target, settings) || isSettled(ending))
+      return false
     const reason = this.#obstacle(outcome)
     if (reason !== undefined) {
       markSettled(ending)

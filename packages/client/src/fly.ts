@@ -1,5 +1,5 @@
 import { type Attempted, attempt } from './attempt.js'
-import type { Arguments, Outgoing } from './body.js'
+import type { Outgoing } from './body.js'
 import type { CallSettings } from './call-options.js'
 import { cancelBody } from './cancel.js'
 import { refusalError } from './errors.js'
@@ -50,21 +50,26 @@ export async function fly(
 ): Promise<Ended> {
   const { partition, target, signal } = parts
   const { settings } = around
+  const { clock, attemptTimeoutMs } = settings
   let verdict: Verdict
-  const judge = async (response: Response): Promise<Response> => {
+  const send = async (own?: AbortSignal): Promise<Response> => {
+    const { input, init } = await parts.outgoing.next(attempts >= settings.maxAttempts)
+    const response = await around.send(input, own === undefined ? init : { ...init, signal: own })
+    if (settings.classify === undefined) return response
     const judged = await judgedBy(settings, response)
     verdict = judged.verdict
     return judged.response
   }
-  const last = attempts >= settings.maxAttempts
+  const timeoutMs = Math.min(attemptTimeoutMs, totalLeftMs)
+  const timeoutReason = (): unknown =>
+    totalLeftMs < attemptTimeoutMs
+      ? refusalError('deadline', partition.label, Number.NaN, partition.pace.limits(parts.route))
+      : new DOMException(`No answer within ${attemptTimeoutMs / 1000} s`, 'TimeoutError')
   try {
-    const answer = await attempt(
-      (own) => {
-        const sent = sendNow(around, parts.outgoing.next(last), own)
-        return settings.classify === undefined ? sent : sent.then(judge)
-      },
-      limitsOf(parts, settings, totalLeftMs),
-    )
+    const answer: Attempted =
+      signal === undefined && timeoutMs === Number.POSITIVE_INFINITY
+        ? { response: await send(), controller: undefined }
+        : await attempt(send, { clock, signal, timeoutMs, timeoutReason })
     const about = { partition, flight, attempts, verdict }
     return {
       answer,
@@ -84,16 +89,6 @@ export async function fly(
   }
 }
 
-function sendNow(
-  { send }: Surroundings,
-  given: Arguments | Promise<Arguments>,
-  signal: AbortSignal | undefined,
-): Promise<Response> {
-  const go = ({ input, init }: Arguments): Promise<Response> =>
-    send(input, signal === undefined ? init : { ...init, signal })
-  return given instanceof Promise ? given.then(go) : go(given)
-}
-
 async function judgedBy(
   { classify, clock }: Settings,
   answer: Response,
@@ -110,16 +105,4 @@ async function judgedBy(
     cancelBody((await peeking)?.response.body ?? answer.body)
     throw error
   }
-}
-
-function limitsOf(
-  { partition, route, signal }: CallParts,
-  { clock, attemptTimeoutMs }: Settings,
-  totalLeftMs: number,
-): Parameters<typeof attempt>[1] {
-  const timeoutReason = (): unknown =>
-    totalLeftMs < attemptTimeoutMs
-      ? refusalError('deadline', partition.label, Number.NaN, partition.pace.limits(route))
-      : new DOMException(`No answer within ${attemptTimeoutMs / 1000} s`, 'TimeoutError')
-  return { clock, signal, timeoutMs: Math.min(attemptTimeoutMs, totalLeftMs), timeoutReason }
 }

@@ -36,13 +36,14 @@ export function readOutcome(
   const { statuses, clock, backoff, random, dialect } = settings
   const { status } = response
   const { streak, pace } = partition
-  const reading = readAnswer(response, place, dialect)
+  const reading = readAnswer(response, place, dialect, judged === 'limited')
   const verdict = judged ?? (reading.limited ? 'limited' : undefined)
+  const failed = status >= 400 || verdict === 'limited'
   const seemsSo = status === 429 || (statuses.has(status) && reading.hintMs !== undefined)
   const limited = verdict === undefined ? seemsSo : verdict === 'limited'
   const paced = limited && reading.own
   const refusals = paced ? streak.refused(flight.sentAtMs, clock.now()) : 0
-  const waitMs = retryWaitMs(reading.hintMs, Math.max(refusals, attempts), backoff, random)
+  const waitMs = failed ? retryWaitMs(reading.hintMs, Math.max(refusals, attempts), backoff, random) : 0
   const { limits, policies } = reading
   if (!paced) streak.accepted(flight.sentAtMs)
   if (paced) partition.blocked(clock.now() + waitMs)

@@ -10,10 +10,10 @@ import { Waiting } from './waiting.js'
  * The partition of a call by default: its origin and its credential, since those are what servers count
  * by. Kept in memory only; whatever is shown of a partition has a number in the credential's place.
  */
-export function defaultPartition({ headers, location }: Target): string {
-  const credentials = [headers.get('authorization') ?? '', headers.get('x-api-key') ?? '']
+export function defaultPartition(target: Target): string {
+  const credential = (name: string): string => (target.bare ? '' : (target.headers.get(name) ?? ''))
   // No field value and no origin can hold a line break, so different credentials never look the same.
-  return [location.origin, ...credentials].join('\n')
+  return `${target.location.origin}\n${credential('authorization')}\n${credential('x-api-key')}`
 }
 
 /** All that is known of one partition, and who waits for it. */

@@ -37,22 +37,32 @@ const otherFields: Readonly<Partial<Record<Dialect, { limits: string; policies: 
  * Reads an answer by the contract, in whichever dialect it speaks. An answer out of a cache tells of the past (draft-11 section 7.3), a
  * redirect or an opaque answer of nothing. One from another origin tells of another quota: how long to
  * stay away holds for this call, but nothing is learnt from it.
+ *
+ * @param refused it is taken for a refusal, whatever its status
  */
-export function readAnswer(response: Response, place: Place, dialect: DialectOptions): Reading {
+export function readAnswer(
+  response: Response,
+  place: Place,
+  dialect: DialectOptions,
+  refused: boolean,
+): Reading {
   const { headers, status } = response
   const own = isFrom(response, place.location.origin)
-  if (status < 200 || (status >= 300 && status < 400) || isCached(headers)) {
-    return { own, limits: [], policies: [], ignored: [] }
-  }
+  const nothing = { own, limits: [], policies: [], ignored: [] }
+  if (status < 200 || (status >= 300 && status < 400)) return nothing
   const ignored: { field: string; reason: string }[] = []
   const said = own
     ? dialect.read?.({ status, headers, host: place.location.host, route: place.route })
     : undefined
   const read = own && said?.limits === undefined ? readLimits(headers, dialect, ignored) : said
   const { limits = [], policies = [] } = read ?? {}
-  const hintMs = readHintMs(headers, limits, policies, said?.waitMs)
-  const reading = { own, limits, policies, ignored, limited: said?.limited }
-  return hintMs === undefined ? reading : { ...reading, hintMs }
+  const limited = said?.limited
+  const failed = refused || limited === true || status >= 400
+  const hintMs = failed ? readHintMs(headers, limits, policies, said?.waitMs) : undefined
+  // A field less to look for on each answer that says nothing anyway.
+  const silent = !failed && limits.length + policies.length + ignored.length === 0
+  if (silent || isCached(headers)) return nothing
+  return { own, limits, policies, ignored, limited, ...(hintMs !== undefined && { hintMs }) }
 }
 
 /** Where a call went. */

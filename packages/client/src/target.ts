@@ -32,6 +32,11 @@ export class Target implements OutgoingRequest {
     return headers === this.#given ? this : new Target(this.location, this.method, headers)
   }
 
+  /** No headers were given. */
+  get bare(): boolean {
+    return this.#given === undefined
+  }
+
   get url(): string {
     return this.location.href
   }

@@ -17,6 +17,7 @@ export function keepOneOfEach<T extends Quota>(
   members: readonly Placed<T>[],
   prefersLater: (earlier: T, later: T) => boolean,
 ): { items: T[]; dropped: { index: number; reason: string }[] } {
+  if (members.length < 2) return { items: members.map(({ item }) => item), dropped: [] }
   const kept = new Map<string, Placed<T>>()
   const dropped: { index: number; reason: string }[] = []
   for (const member of members) {

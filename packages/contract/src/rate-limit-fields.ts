@@ -35,7 +35,7 @@ export function readRateLimitFields(field: FieldGetter, options: ReadOptions = {
   const list = readList(field('ratelimit'))
   if (hasNames(list)) return readNamed(list, field('ratelimit-policy'))
   return (
-    readDictionaryFields(field, since) ??
+    (list.status === 'absent' ? undefined : readDictionaryFields(field, since)) ??
     readThreeFields(field, since) ??
     (meaning === undefined ? undefined : readVendorFields(field, meaning, since)) ??
     readPoliciesAlone(list, field('ratelimit-policy'))

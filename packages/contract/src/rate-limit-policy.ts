@@ -3,7 +3,7 @@ import { keepOneOfEach, type Placed } from './duplicate.js'
 import type { FieldValue } from './field-value.js'
 import { checkRate, checkRefill, hintKeys, readRate, readRefill } from './hint.js'
 import type { FieldResult, QuotaPolicy } from './limits.js'
-import { type FieldItem, readList, type WrittenItem, writeList } from './structured-field.js'
+import { type FieldItem, type FieldList, readList, type WrittenItem, writeList } from './structured-field.js'
 
 /** The unit of a policy that names none (draft-11 section 3.1.2). */
 export const defaultUnit = 'requests'
@@ -17,7 +17,7 @@ const registrySpelling = 'request'
  * Never throws.
  */
 export function parseRateLimitPolicy(value: FieldValue): FieldResult<QuotaPolicy> {
-  const list = readList(value)
+  const list = readAgain(value)
   if (list.status !== 'list') return list
   const members: Placed<QuotaPolicy>[] = []
   const malformed: { index: number; reason: string }[] = []
@@ -43,6 +43,15 @@ export function parseRateLimitPolicy(value: FieldValue): FieldResult<QuotaPolicy
 export function formatRateLimitPolicy(policies: readonly QuotaPolicy[]): string {
   if (policies.length === 0) throw new RangeError('Expected policies to have at least one member, got none')
   return writeList(policies.map((policy, index) => policyItem(`policies[${index}]`, policy)))
+}
+
+let latest: { readonly value: FieldValue; readonly list: FieldList } | undefined
+
+/** Answers repeat their policies, so the list that was read last is kept. */
+function readAgain(value: FieldValue): FieldList {
+  if (typeof value !== 'string') return readList(value)
+  if (latest?.value !== value) latest = { value, list: readList(value) }
+  return latest.list
 }
 
 function readPolicy(item: FieldItem): QuotaPolicy {

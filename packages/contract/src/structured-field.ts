@@ -74,7 +74,7 @@ export class FieldItem {
   bytes(key: string): Uint8Array | undefined {
     const value = this.#parameters.get(key)
     if (value === undefined) return undefined
-    if (value instanceof ArrayBuffer) return new Uint8Array(value)
+    if (value instanceof ArrayBuffer) return new Uint8Array(value.slice(0))
     this.#fail(`expected ${key} to be a Byte Sequence, got ${kindOf(value)}`)
     return undefined
   }

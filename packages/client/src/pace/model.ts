@@ -220,13 +220,15 @@ export class Model {
   /** What the answer to a call shows, beside the own calls around it. */
   #look(call: OwnCall, nowMs: number, limit: ServiceLimit, available: number, refused: boolean): Sighting {
     const { leastMs, jitterMs } = this.#roundTrip
-    const { units, windowMs } = this.quota
+    const { units, windowMs, refill } = this.quota
     const { atMs } = call
     const own = this.#own
     const previous = this.#newest
     const early = atMs - 2 * jitterMs
     const wider = this.#isBucket ? 0 : 2 * jitterMs + leastMs
     const used = own.sent(atMs - windowMs - wider, atMs + 2 * jitterMs)
+    // Of a bucket that is stated to be one, nothing is to be found out.
+    const stated = this.#isBucket && refill !== undefined
     return {
       quota: this.quota,
       mode: this.mode,
@@ -236,9 +238,9 @@ export class Model {
       effectiveWindowSeconds: limit.effectiveWindowSeconds,
       taken: call.units,
       previous,
-      sentBetween: previous === undefined ? 0 : Math.max(0, own.sent(previous.atMs, early, call)),
-      outstanding: own.outstanding(nowMs - leastMs - windowMs, early),
-      maybe: own.sent(early, atMs + 2 * jitterMs, call),
+      sentBetween: stated || previous === undefined ? 0 : Math.max(0, own.sent(previous.atMs, early, call)),
+      outstanding: stated ? 0 : own.outstanding(nowMs - leastMs - windowMs, early),
+      maybe: stated ? 0 : own.sent(early, atMs + 2 * jitterMs, call),
       endMs: this.edge.endMs,
       jitterMs,
       own: used,

@@ -152,7 +152,9 @@ export class OwnCalls {
     const slotMs = units > exactUpTo && windowMs < never ? windowMs / slotsPerWindow : 0
     const most = 2 * Math.min(units, exactUpTo) + slotsPerWindow
     const young = this.#calls.filter((call) => call.atMs >= Math.min(oldestMs, horizonMs))
-    const back = this.#due.slice(0, this.#head).filter((call) => call.returnsMs >= horizonMs && call.atMs >= this.#goneMs)
+    const back = this.#due
+      .slice(0, this.#head)
+      .filter((call) => call.returnsMs >= horizonMs && call.atMs >= this.#goneMs)
     this.#calls = fold(young, horizonMs, slotMs, most)
     this.#due = [...back, ...fold(this.#due.slice(this.#head), horizonMs, slotMs, most)]
     this.#head = back.length

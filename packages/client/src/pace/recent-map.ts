@@ -3,6 +3,7 @@ export class RecentMap<Value> {
   readonly #most: number
   readonly #entries = new Map<string, Value>()
   readonly #dropped: (key: string) => void
+  #newest: string | undefined
 
   constructor(most: number, dropped: (key: string) => void = () => {}) {
     this.#most = most
@@ -15,7 +16,8 @@ export class RecentMap<Value> {
 
   /** Sets and touches. */
   set(key: string, value: Value): void {
-    this.#entries.delete(key)
+    if (key !== this.#newest) this.#entries.delete(key)
+    this.#newest = key
     this.#entries.set(key, value)
     if (this.#entries.size <= this.#most) return
     const oldest = this.#entries.keys().next()
