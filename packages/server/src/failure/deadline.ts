@@ -3,15 +3,13 @@ import { StoreError } from './store-error.js'
 
 interface Waiting {
   dueMs: number
-  /** How often it has been put off because this process stood still. */
-  delays: number
+  /** Whether it has been put off because this process stood still. */
+  putOff: boolean
   readonly expire: () => void
 }
 
 /** A timer that is so late shows that the process stood still, not that nobody answered. */
 const LATE_MS = 10
-/** So often at most is a call put off, lest a process that is always late waits for ever. */
-const MOST_DELAYS = 10
 
 /** Bounds promises by one duration. All of them share one timer, and none is left when nobody waits. */
 export interface Deadline {
@@ -25,7 +23,8 @@ export interface Deadline {
 /**
  * A promise that settles first wins, also when it settles in the same turn as the deadline: a busy process runs its
  * timers before it reads its sockets, so an overdue call gets one more look at them. A process that stood still while
- * it should have waited gives its calls their time anew: what it did not do is no fault of the one that it asked.
+ * it should have waited gives its calls their time anew, once: what it did not do is no fault of the one that it asked.
+ * So a call waits for at most two durations, besides the time in which the process does nothing at all.
  */
 export function createDeadline(clock: Clock, timeoutMs: number): Deadline {
   // All wait equally long, so the order in which they came is the order in which they are due.
@@ -41,8 +40,8 @@ export function createDeadline(clock: Clock, timeoutMs: number): Deadline {
   /** Puts off calls that had no chance. All wait equally long again, so their order stays. */
   function putOff(now: number): void {
     for (const entry of waiting)
-      if (entry.delays < MOST_DELAYS) {
-        entry.delays += 1
+      if (!entry.putOff) {
+        entry.putOff = true
         entry.dueMs = now + timeoutMs
       }
   }
@@ -76,7 +75,7 @@ export function createDeadline(clock: Clock, timeoutMs: number): Deadline {
       new Promise<R>((resolve, reject) => {
         const entry: Waiting = {
           dueMs: clock.now() + timeoutMs,
-          delays: 0,
+          putOff: false,
           expire: () =>
             reject(blame(new StoreError('timeout', `The store did not answer within ${timeoutMs} ms`))),
         }
