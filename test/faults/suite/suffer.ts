@@ -27,10 +27,11 @@ export async function suffer<G>(fault: Fault<G>, ground: G, watched: readonly Wa
   await pause(400)
   const mendMs = performance.now()
   await fault.mend(ground)
+  const overMs = performance.now()
   const backMs = await Promise.all(
     watched.map(async (one) => {
       await one.countedByStore()
-      return performance.now() - (fault.healsItself ? strikeMs : mendMs)
+      return performance.now() - overMs
     }),
   )
   if (fault.is === 'outage')

@@ -72,7 +72,7 @@ describe('a process that stands still is no failure of Redis', () => {
   })
 
   it('when it does so for so long that Redis seems to have fallen silent', async () => {
-    const limiter = open()
+    const limiter = open({ timeoutMs: 500 })
     await answers(limiter)
     const call = limiter.consume('a')
     await new Promise((resolve) => setImmediate(resolve))

@@ -23,7 +23,7 @@ export type BreakerState = 'closed' | 'open'
 const MOST_FAILURES = 3
 const FIRST_PAUSE_MS = 100
 const LONGEST_PAUSE_MS = 1000
-/** A probe costs its caller as long as the deadline: at most this part of the time goes by with one waiting. */
+/** A probe may cost its caller as long as the deadline: at most this part of the time goes by with one waiting. */
 const DEADLINES_PER_PAUSE = 10
 
 /**
@@ -47,7 +47,9 @@ export function createBreaker(
 
   function pause(error: StoreError): void {
     const pauses = (open?.pauses ?? 0) + 1
-    const ms = Math.min(longestMs, FIRST_PAUSE_MS * 2 ** Math.min(pauses - 1, 20))
+    // An error that is answered costs nobody any time.
+    const mostMs = error.reason === 'unready' || error.reason === 'error' ? LONGEST_PAUSE_MS : longestMs
+    const ms = Math.min(mostMs, FIRST_PAUSE_MS * 2 ** Math.min(pauses - 1, 20))
     const first = open === undefined
     // Half of it by chance, so that a fleet does not ask in one instant.
     open = { error: neverRun(error), pauses, untilMs: clock.now() + ms / 2 + (Math.random() * ms) / 2 }

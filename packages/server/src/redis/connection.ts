@@ -3,7 +3,7 @@ import type { Link, OpenLink, SharedLink } from './link.js'
 /** A way to one server that comes back by itself when it is cut. */
 export interface Connection {
   readonly link: Link
-  /** Whether a command written now goes out now, and there is hope for an answer. */
+  /** Whether a command written now goes out now. */
   ready(): boolean
   /** Notes that a call is on its way; what it returns is to be called with its answer, whatever that is. */
   sent(): () => unknown
@@ -24,31 +24,42 @@ export interface ConnectionEvents {
 
 const FIRST_RETRY_MS = 25
 const LONGEST_RETRY_MS = 500
-/** A connection that is not ready after this long is given up for another. */
-const READY_WITHIN_MS = 3000
-/** One on which nothing has come back for so long is replaced. */
-const SILENT_MS = 2000
+/** An attempt that is not ready after this long is given up for another: it may have been accepted by nobody. */
+const READY_WITHIN_MS = 800
+/** It takes a few trips, of which each may take as long as a call. */
+const TRIPS = 4
+/** Time is counted in ticks, of which a process that stands still has fewer. */
+const TICK_MS = 100
+/** One that was lost sooner than this after it was made was of no use, and is not made again at once. */
+const LASTING_MS = 1000
+/** A connection on which nothing has come back for so long, or for as long as a call may take, is replaced. */
+const SILENT_MS = 1000
 
-/** A connection of our own, kept open until it is closed. */
-export function openOwn(openLink: OpenLink, events: ConnectionEvents): Connection {
+/**
+ * A connection of our own, kept open until it is closed.
+ * @param timeoutMs how long a call may take
+ */
+export function openOwn(openLink: OpenLink, timeoutMs: number, events: ConnectionEvents): Connection {
   let closed = false
   let failures = 0
   let up = false
   let trouble: Error | undefined
+  let begunMs = 0
+  let upMs = 0
   let retry: NodeJS.Timeout | undefined
   let patience: NodeJS.Timeout | undefined
-  const unanswered = createUnanswered()
+  const unanswered = createUnanswered(Math.max(SILENT_MS, timeoutMs), replace)
 
   const link = openLink({
     ready() {
-      failures = 0
       up = true
+      upMs = performance.now()
       trouble = undefined
-      clearTimeout(patience)
+      clearInterval(patience)
       events.ready()
     },
     ended(error) {
-      clearTimeout(patience)
+      clearInterval(patience)
       unanswered.clear()
       const wasUp = up
       trouble = error
@@ -56,22 +67,31 @@ export function openOwn(openLink: OpenLink, events: ConnectionEvents): Connectio
       if (closed) return
       if (wasUp) events.lost(error)
       else events.failed?.()
+      const now = performance.now()
+      if (wasUp && now - upMs >= LASTING_MS) failures = 0
       const ms = Math.min(
-        link.longestRetryMs ?? LONGEST_RETRY_MS,
+        link.longestRetryMs?.() ?? LONGEST_RETRY_MS,
         FIRST_RETRY_MS * 2 ** Math.min(failures, 10),
       )
+      // Half of it by chance, so that a fleet does not come back in one instant. What has taken long is not waited for again.
+      const pauseMs = ms / 2 + (Math.random() * ms) / 2 - (wasUp ? 0 : now - begunMs)
       failures += 1
-      // Half of it by chance, so that a fleet does not come back in one instant.
-      retry = setTimeout(open, ms / 2 + (Math.random() * ms) / 2)
+      retry = setTimeout(open, Math.max(FIRST_RETRY_MS, pauseMs))
       retry.unref()
     },
   })
+  const mostTicks = Math.max(link.readyWithinMs ?? READY_WITHIN_MS, TRIPS * timeoutMs) / TICK_MS
 
   function open(): void {
+    begunMs = performance.now()
     link.connect()
-    patience = setTimeout(() => {
+    let ticks = 0
+    patience = setInterval(() => {
+      ticks += 1
+      if (ticks < mostTicks) return
+      clearInterval(patience)
       if (!link.ready()) link.disconnect()
-    }, READY_WITHIN_MS)
+    }, TICK_MS)
     patience.unref()
   }
 
@@ -82,20 +102,16 @@ export function openOwn(openLink: OpenLink, events: ConnectionEvents): Connectio
   open()
   return {
     link,
-    ready() {
-      if (!link.ready()) return false
-      if (!unanswered.areOld()) return true
-      replace()
-      return false
-    },
+    ready: () => link.ready(),
     sent: unanswered.add,
     trouble: () => trouble,
     replace,
     close() {
       closed = true
       clearTimeout(retry)
-      clearTimeout(patience)
+      clearInterval(patience)
       link.disconnect()
+      unanswered.clear()
     },
   }
 }
@@ -116,25 +132,42 @@ interface Unanswered {
   readonly atMs: number
 }
 
-/** Calls that have not been answered, oldest first. */
-function createUnanswered() {
+/** Calls that have not been answered, oldest first; tells when the oldest has waited for too long. */
+function createUnanswered(mostMs: number, silent: () => void) {
   const calls = new Set<Unanswered>()
-  /** The oldest call, once it has been found old and the sockets have been read after that. */
-  let looked: Unanswered | undefined
+  let timer: NodeJS.Timeout | undefined
+
+  function watch(): void {
+    const [oldest] = calls
+    if (oldest === undefined) return
+    timer = setTimeout(look, Math.max(0, oldest.atMs + mostMs - performance.now()))
+    timer.unref()
+  }
+
+  /** A process that stood still has read no answers; it looks for them before it complains of silence. */
+  function look(): void {
+    setImmediate(() => setImmediate(judge).unref()).unref()
+  }
+
+  function judge(): void {
+    timer = undefined
+    const [oldest] = calls
+    if (oldest === undefined) return
+    if (performance.now() - oldest.atMs < mostMs) watch()
+    else silent()
+  }
+
   return {
     add(): () => unknown {
       const call = { atMs: performance.now() }
       calls.add(call)
+      if (timer === undefined) watch()
       return () => calls.delete(call)
     },
-    /** A process that stood still has read no answers; it looks for them before it complains of silence. */
-    areOld(): boolean {
-      const [oldest] = calls
-      if (oldest === undefined || performance.now() - oldest.atMs < SILENT_MS) return false
-      if (looked === oldest) return true
-      setImmediate(() => setImmediate(() => (looked = oldest)).unref()).unref()
-      return false
+    clear() {
+      calls.clear()
+      clearTimeout(timer)
+      timer = undefined
     },
-    clear: () => calls.clear(),
   }
 }

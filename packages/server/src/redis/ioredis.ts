@@ -3,11 +3,16 @@ import type { Link, OpenLink, SharedLink } from './link.js'
 
 /** Time for a Sentinel to answer, connecting included: it may be far away, or have fallen silent. */
 const SENTINEL_ANSWER_MS = 1000
+/** Sentinels are asked one after another, and some may be gone. */
+const SENTINEL_READY_MS = 3 * SENTINEL_ANSWER_MS
 /**
- * The client keeps a timer for each question to a Sentinel, answered or not, and a process with it. So while there is
- * no Sentinel the pauses between attempts become longer than that.
+ * The client may keep a timer for each question that no Sentinel has answered, and a process with it. So while there is
+ * none the pauses between attempts become longer than that.
  */
-const SENTINEL_RETRY_MS = 2500
+const NO_SENTINEL_RETRY_MS = 2500
+const NO_SENTINEL = /^All sentinels are unreachable.* Last error/
+/** The client asks its list of Sentinels to the end, where it gives up once in vain: every other attempt may be such a one. */
+const SENTINEL_RETRY_MS = 250
 
 /**
  * How our own client differs from the user's. Queues, resends and retries inside the client would charge a call
@@ -53,7 +58,11 @@ export function ownIoredis(user: IoredisClient, overrides: object = {}): OpenLin
     client.on('end', () => events.ended(lastError))
     return {
       ...linkOf(client),
-      ...(client.options?.sentinels && { longestRetryMs: SENTINEL_RETRY_MS }),
+      ...(client.options?.sentinels && {
+        readyWithinMs: SENTINEL_READY_MS,
+        longestRetryMs: () =>
+          NO_SENTINEL.test(lastError?.message ?? '') ? NO_SENTINEL_RETRY_MS : SENTINEL_RETRY_MS,
+      }),
       ready: () => client.status === 'ready',
       // A failed attempt ends in the event `end`.
       connect: () => void client.connect().catch(() => {}),

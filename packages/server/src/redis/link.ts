@@ -14,7 +14,9 @@ export interface Link {
 /** A link of our own, which does not come back by itself. */
 export interface OwnLink extends Link {
   /** How long at most it is left alone between two attempts. @default 500 */
-  readonly longestRetryMs?: number
+  longestRetryMs?(): number | undefined
+  /** How long at least an attempt is given. @default 800 */
+  readonly readyWithinMs?: number
   /** Begins to connect; how that ends is told by the events. */
   connect(): void
   disconnect(): void

@@ -14,28 +14,41 @@ export interface RoutesEvents {
   report(event: StoreEvent): void
 }
 
-/** The routes that a user's client gives, over connections of our own. */
-export function openRoutes(known: KnownClient, slotOf: (op: Op) => number, events: RoutesEvents): Routes {
+/**
+ * The routes that a user's client gives, over connections of our own.
+ * @param timeoutMs how long a call may take
+ */
+export function openRoutes(
+  known: KnownClient,
+  slotOf: (op: Op) => number,
+  timeoutMs: number,
+  events: RoutesEvents,
+): Routes {
   switch (known.is) {
     case 'ioredis':
-      return ownServer(ownIoredis(known.client), events)
+      return ownServer(ownIoredis(known.client), timeoutMs, events)
     case 'node-redis':
-      return ownServer(ownNodeRedis(known.client), events)
+      return ownServer(ownNodeRedis(known.client), timeoutMs, events)
     case 'ioredis cluster': {
       expectNoTag(prefixOf(known))
       const translate = translateBy(known.client.options.natMap)
-      return clusterRoutes({ find: ioredisSeeds(known.client), translate, slotOf }, events)
+      return clusterRoutes({ find: ioredisSeeds(known.client), translate, slotOf, timeoutMs }, events)
     }
     case 'node-redis cluster': {
       expectNoTag(prefixOf(known))
       const translate = translateBy(optionsOf(known.client).nodeAddressMap)
-      return clusterRoutes({ find: nodeRedisSeeds(known.client), translate, slotOf }, events)
+      return clusterRoutes({ find: nodeRedisSeeds(known.client), translate, slotOf, timeoutMs }, events)
     }
   }
 }
 
 /** The routes through a user's client itself. A cluster's finds the nodes, but each call must be of one slot. */
-export function shareRoutes(known: KnownClient, slotOf: (op: Op) => number, events: RoutesEvents): Routes {
+export function shareRoutes(
+  known: KnownClient,
+  slotOf: (op: Op) => number,
+  _timeoutMs: number,
+  events: RoutesEvents,
+): Routes {
   if (isCluster(known)) expectNoTag(prefixOf(known))
   const routes = oneServer(openShared(sharedLink(known, () => readyOf(events))))
   return isCluster(known) ? { ...routes, placeOf: slotOf } : routes
@@ -51,9 +64,9 @@ function sharedLink(known: KnownClient, ready: () => void): SharedLink {
     : sharedNodeRedis(known.client, ready)
 }
 
-function ownServer(openLink: OpenLink, events: RoutesEvents): Routes {
+function ownServer(openLink: OpenLink, timeoutMs: number, events: RoutesEvents): Routes {
   return oneServer(
-    openOwn(openLink, {
+    openOwn(openLink, timeoutMs, {
       ready: () => readyOf(events),
       lost: (error) => events.report({ type: 'disconnected', ...(error && { error }) }),
     }),

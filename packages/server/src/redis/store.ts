@@ -90,7 +90,7 @@ export function createRedisStore(client: RedisClient, options: RedisStoreOptions
     keys,
   )
   const open = kind === 'own' ? openRoutes : shareRoutes
-  const routes: Routes = open(known, slots.ofOp, {
+  const routes: Routes = open(known, slots.ofOp, timeoutMs, {
     ready: () => batch.ready(),
     report: (event) => {
       for (const report of listeners) report(event)

@@ -23,7 +23,7 @@ const UNUSED_MS = 10_000
 /** More than a cluster has; a reply that names more is not to be believed. */
 const MOST_NODES = 1000
 
-export function createNodes(openLink: Seeds['openLink'], events: ConnectionEvents): Nodes {
+export function createNodes(openLink: Seeds['openLink'], timeoutMs: number, events: ConnectionEvents): Nodes {
   const nodes = new Map<string, Node>()
   return {
     to(address) {
@@ -31,7 +31,7 @@ export function createNodes(openLink: Seeds['openLink'], events: ConnectionEvent
       let node = nodes.get(name)
       if (node === undefined) {
         if (nodes.size >= MOST_NODES) throw new Error(`A Redis Cluster of more than ${MOST_NODES} nodes`)
-        node = { address, connection: openOwn(openLink(address), events), usedMs: 0 }
+        node = { address, connection: openOwn(openLink(address), timeoutMs, events), usedMs: 0 }
         nodes.set(name, node)
       }
       node.usedMs = performance.now()

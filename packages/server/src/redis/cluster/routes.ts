@@ -12,19 +12,24 @@ export interface ClusterOptions {
   readonly find: FindSeeds
   readonly translate: Translate
   readonly slotOf: (op: Op) => number
+  /** How long a call may take. */
+  readonly timeoutMs: number
 }
 
 /** How long a node may take to say who has which slots. */
 const ASK_MS = 1000
 /** The table of slots is read again no sooner than after this, and no later while some of it is of no use. */
 const SOON_MS = 100
-const LATEST_MS = 500
+const LATEST_MS = 250
 
 /**
  * The routes to the nodes of a cluster, over connections of our own. The table of slots is read when it begins, when
  * a node is lost and when an answer shows that it is old, so nothing runs while nothing changes.
  */
-export function clusterRoutes({ find, translate, slotOf }: ClusterOptions, events: RoutesEvents): Routes {
+export function clusterRoutes(
+  { find, translate, slotOf, timeoutMs }: ClusterOptions,
+  events: RoutesEvents,
+): Routes {
   // Filled, because `every` passes over what has never been set.
   const masters = new Array<Address | undefined>(SLOTS).fill(undefined)
   let nodes: Nodes | undefined
@@ -68,12 +73,13 @@ export function clusterRoutes({ find, translate, slotOf }: ClusterOptions, event
   async function findNodes(): Promise<void> {
     const seeds = await find()
     if (closed || seeds === undefined) return
-    nodes ??= createNodes(seeds.openLink, nodeEvents)
+    nodes ??= createNodes(seeds.openLink, timeoutMs, nodeEvents)
     for (const address of seeds.addresses) nodes.to(translate(address))
   }
 
   function take(ranges: readonly SlotRange[]): void {
     const names = new Set<string>()
+    const before = masters.map((address) => address && nameOf(address))
     masters.fill(undefined)
     for (const { from, to, master } of ranges) {
       const address = translate(master)
@@ -83,6 +89,9 @@ export function clusterRoutes({ find, translate, slotOf }: ClusterOptions, event
     }
     known = true
     nodes?.keep(names)
+    // Who could not be asked before may have a master now whose connection is there already.
+    if (masters.some((address, slot) => address !== undefined && nameOf(address) !== before[slot]))
+      events.report({ type: 'connected' })
     events.ready()
   }
 
