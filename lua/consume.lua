@@ -105,7 +105,8 @@ function look.log(key, record, policy, need)
 end
 
 function look.lease(key, record, policy, need)
-  local taken, wrong = leases_taken(key, now, policy)
+  local taken, wrong, last = leases_taken(key, now, policy)
+  notes[asked] = last
   tell(taken)
   return taken + need <= policy.most, false, wrong
 end
@@ -176,7 +177,7 @@ local function write_at(key, record, asks, nth, takes, lease)
     elseif policy.kind == 'lease' then
       -- A call that is refused does not run, whatever is tried.
       if taken > 0 and takes then
-        lease_add(key, now, lease, taken, policy)
+        lease_add(key, now, lease, taken, policy, notes[nth])
       end
     elseif taken > 0 or dated[nth] then
       record = with_entry(record, find_entry(record, policy.id), entry_with(policy, nth, taken))

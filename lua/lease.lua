@@ -15,7 +15,7 @@ for i = 1, #KEYS do
   local verb, lease, length = ARGV[from + 1], ARGV[from + 2], ARGV[from + 4]
   local found = 0
   for place = 1, ARGV[from + 3] do
-    local name = lease .. ':' .. place
+    local name = place_name(lease, place, length)
     local ends = lease_ends(KEYS[i], name)
     if ends and ends > now then
       found = 1
@@ -23,7 +23,7 @@ for i = 1, #KEYS do
         redis.call('ZREM', KEYS[i], name)
       else
         redis.call('ZADD', KEYS[i], instant(now + length), name)
-        redis.call('PEXPIRE', KEYS[i], math.ceil(length / 1000))
+        leases_live(KEYS[i], now, redis.call('ZREVRANGE', KEYS[i], 0, 0, 'WITHSCORES')[2])
       end
     end
   end

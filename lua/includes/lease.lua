@@ -18,33 +18,59 @@ local function lease_ends(key, name)
   return ends and ends + 0 or nil
 end
 
--- Places taken; whether something else stood under the key (which is then gone). A lease that would last longer than
--- a lease (the clock was set back) is cut.
-local function leases_taken(key, now, policy)
-  local last = redis.pcall('ZREVRANGE', key, 0, 0, 'WITHSCORES')
-  if last.err then
-    if not last.err:find('WRONGTYPE', 1, true) then
-      redis.call('ZREVRANGE', key, 0, 0)
-    end
-    redis.call('DEL', key)
-    return 0, true
-  end
-  if not last[1] then
-    return 0, false
-  end
-  local longest = now + policy.length
-  if last[2] + 0 > longest then
-    for _, lease in ipairs(redis.call('ZRANGEBYSCORE', key, '(' .. instant(longest), '+inf')) do
-      redis.call('ZADD', key, instant(longest), lease)
-    end
-  end
-  return redis.call('ZCOUNT', key, '(' .. instant(now), '+inf'), false
+-- The name of a place: whose it is, the how manieth, and for how long (microseconds) it is held from when it was taken
+-- or renewed, which not all that share a key need agree on.
+local function place_name(lease, place, length)
+  return lease .. ':' .. place .. ':' .. instant(length)
 end
 
-local function lease_add(key, now, lease, places, policy)
-  redis.call('ZREMRANGEBYSCORE', key, '-inf', instant(now))
-  for place = 1, places do
-    redis.call('ZADD', key, instant(now + policy.length), lease .. ':' .. place)
+-- A place that would be held for longer than it may from now (the clock was set back) is held for just so long.
+local function leases_settle(key, now, policy)
+  local later = redis.call('ZRANGEBYSCORE', key, '(' .. instant(now + policy.length), '+inf', 'WITHSCORES')
+  for i = 1, #later, 2 do
+    local longest = now + (later[i]:match(':(%d+)$') or policy.length)
+    if later[i + 1] + 0 > longest then
+      redis.call('ZADD', key, instant(longest), later[i])
+    end
   end
-  redis.call('PEXPIRE', key, math.ceil(policy.length / 1000))
+end
+
+-- Places taken; whether something else stood under the key (which is then gone); when the last of them ends.
+local function leases_taken(key, now, policy)
+  local function last_end()
+    local last = redis.pcall('ZREVRANGE', key, 0, 0, 'WITHSCORES')
+    if last.err then
+      if not last.err:find('WRONGTYPE', 1, true) then
+        redis.call('ZREVRANGE', key, 0, 0)
+      end
+      redis.call('DEL', key)
+      return 0, true
+    end
+    return last[2] and last[2] + 0 or 0, false
+  end
+  local last, wrong = last_end()
+  if last > now + policy.length then
+    leases_settle(key, now, policy)
+    last = last_end()
+  end
+  if last <= now then
+    return 0, wrong, 0
+  end
+  return redis.call('ZCOUNT', key, '(' .. instant(now), '+inf'), wrong, last
+end
+
+-- Keeps the key for as long as the last place may be held.
+local function leases_live(key, now, last)
+  local lasts = last - now
+  redis.call('PEXPIRE', key, math.ceil(lasts / 1000))
+end
+
+-- Takes places; `last` is when the last of those ends that are taken.
+local function lease_add(key, now, lease, places, policy, last)
+  redis.call('ZREMRANGEBYSCORE', key, '-inf', instant(now))
+  local ends = now + policy.length
+  for place = 1, places do
+    redis.call('ZADD', key, instant(ends), place_name(lease, place, policy.length))
+  end
+  leases_live(key, now, math.max(ends, last))
 end

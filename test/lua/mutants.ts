@@ -23,7 +23,7 @@ export const mutants: readonly Mutant[] = [
     ['a record', ", record, 'PX', ceil((last - now) / 1000))", ', record)'],
     ['a bucket alone', ", unit), 'PX', ceil(lasts / 1000))", ', unit))'],
     ['a log', "redis.call('PEXPIRE', key, ceil(policy.length / 1000))", ''],
-    ['leases', "redis.call('PEXPIRE', key, math.ceil(policy.length / 1000))", ''],
+    ['leases', "redis.call('PEXPIRE', key, math.ceil(lasts / 1000))", ''],
     ['an id', ", repeats), 'PX', ceil(lasts / 1000))", ', repeats))'],
     ['a block', ", block, 'PX', math.ceil(ARGV[1] / 1000))", ', block)'],
     ['a set of processes', ", seen, 'PX', lasts + FRESH)", ', seen)'],
@@ -35,7 +35,7 @@ export const mutants: readonly Mutant[] = [
     ['a record', 'ceil((last - now) / 1000)', 'ceil((last - now) / 1000000)'],
     ['a bucket alone', "unit), 'PX', ceil(lasts / 1000)", "unit), 'PX', ceil(lasts / 1000000)"],
     ['a log', 'key, ceil(policy.length / 1000)', 'key, ceil(policy.length / 1000000)'],
-    ['leases', 'key, math.ceil(policy.length / 1000)', 'key, math.ceil(policy.length / 1000000)'],
+    ['leases', 'key, math.ceil(lasts / 1000)', 'key, math.ceil(lasts / 1000000)'],
   ].map(([what, part = '', by = '']) =>
     mutant('keys live for as long as they must', `${what} expires a thousand times too early`, part, by),
   ),
@@ -185,7 +185,7 @@ export const mutants: readonly Mutant[] = [
       ],
       ['places', 'a release frees any place', "'ZREM', KEYS[i], name", "'ZPOPMIN', KEYS[i]"],
       ['places', 'an ended lease can be released', 'ends and ends > now', 'ends'],
-      ['places', 'all calls take the same place', "lease .. ':' .. place)", "'' .. place)"],
+      ['places', 'all calls take the same place', "lease .. ':' .. place .. ':'", "'' .. place .. ':'"],
       ['places', 'instants lose digits', "return string.format('%.0f', us)", "return us .. ''"],
     ] as const
   ).map(([kind, fault, part, by]) => mutant(`definitions of ${kind}`, fault, part, by)),

@@ -1,4 +1,5 @@
 import {
+  concurrency,
   createLimiter,
   type Decision,
   fixedWindow,
@@ -237,6 +238,16 @@ describe('every key lives for as long as what it holds says something, and no lo
     await limiter.block('c', 'forever')
     await limiter.unblock('c')
     expect((await lives()).size).toBe(0)
+  })
+
+  it('of places too that processes hold for different times, whoever takes or renews one last', async () => {
+    const limiters = [600, 1].map((leaseSeconds) =>
+      open([{ policy: concurrency({ name: 'p', limit: 9, leaseSeconds }), longestMs: 0, inDebtMs: 0 }]),
+    )
+    for (const limiter of limiters) await limiter.renew(await limiter.consume('c'))
+    const [ms] = [...(await lives()).values()]
+    expect(ms).toBeGreaterThan(500_000)
+    expect(ms).toBeLessThanOrEqual(600_000)
   })
 
   it.each([0.001, 0.0015, 0.05])('even where it is over in %d s', async (windowSeconds) => {

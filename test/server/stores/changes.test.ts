@@ -133,7 +133,6 @@ for (const bench of benches)
       ['the quota of a sliding window log', log(10), log(100), 0],
       ['a sliding window log to a shorter one', log(10), log(10, 2), 2000],
       ['the limit on concurrency', places(10), places(100), 0],
-      ['a lease to a shorter one', places(10), places(10, 2), 2000],
     ])('raising %s lets a call pass one new interval later', async (_, before, after, intervalMs) => {
       const { by, advance } = open()
       expect(await load(20, by(before))).toBe(10)
@@ -218,6 +217,26 @@ for (const bench of benches)
         { available: 60 },
         { available: 0 },
       ])
+    })
+
+    it('each place is held for as long as its own process said, whoever looks or calls besides', async () => {
+      const { by, advance } = open()
+      const [long, short] = [by(places(3, 600)), by(places(3, 2))]
+      const left = async () => limitsOf(await short.peek('a'))[0]?.available
+      const first = await long.consume('a')
+      expect(await left()).toBe(2)
+      expect((await short.consume('a')).allowed).toBe(true)
+      advance(2000)
+      expect(await left()).toBe(2)
+      advance(500_000)
+      expect(await left()).toBe(2)
+      expect(await long.renew(first)).toBe(true)
+      const other = await short.consume('a')
+      expect(await short.renew(other)).toBe(true)
+      advance(599_000)
+      expect(await left()).toBe(2)
+      expect(await long.release(first)).toBe(true)
+      expect(await left()).toBe(3)
     })
 
     it('buckets let no more pass than the larger capacity and rate, whichever numbers a process has', async () => {

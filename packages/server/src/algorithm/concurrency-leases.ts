@@ -1,14 +1,27 @@
 import type { ConcurrencyPolicy } from './concurrency.js'
 import type { Meter } from './meter.js'
 
-/** Places by the name of their lease and when they end (µs). Memory's own form. */
-export type Leases = Map<string, number>
+/** A place that a call holds: when it ends (µs), and for how long it may be held from when it was taken or renewed. */
+export interface Place {
+  readonly endUs: number
+  readonly leaseUs: number
+}
 
-/** Places that are taken. A lease that would last longer than a lease (the clock was set back) is cut. */
-export function leasesTaken(leases: Leases, nowUs: number, leaseUs: number): number {
+/** Places by the name of their lease. Memory's own form. */
+export type Leases = Map<string, Place>
+
+/**
+ * Places that are taken. One that would be held for longer than it may from now (the clock was set back) is cut, where
+ * that is longer than those may be held that are asked about.
+ */
+export function leasesTaken(
+  leases: Leases,
+  nowUs: number,
+  { leaseUs: longestUs }: ConcurrencyPolicy,
+): number {
   let taken = 0
-  for (const [lease, endUs] of leases) {
-    if (endUs > nowUs + leaseUs) leases.set(lease, nowUs + leaseUs)
+  for (const [lease, { endUs, leaseUs }] of leases) {
+    if (endUs > nowUs + Math.max(leaseUs, longestUs)) leases.set(lease, { endUs: nowUs + leaseUs, leaseUs })
     if (endUs > nowUs) taken += 1
   }
   return taken
@@ -16,7 +29,7 @@ export function leasesTaken(leases: Leases, nowUs: number, leaseUs: number): num
 
 /** Takes back the places whose lease has ended. */
 export function dropEnded(leases: Leases, nowUs: number): void {
-  for (const [lease, endUs] of leases) if (endUs <= nowUs) leases.delete(lease)
+  for (const [lease, { endUs }] of leases) if (endUs <= nowUs) leases.delete(lease)
 }
 
 /** When a place will be free nobody knows; time says nothing, and the wait is a hint. */

@@ -44,7 +44,7 @@ export function readState(state: State | undefined, cost: number, nowUs: number,
       if (state?.kind === 'log') settleLog(state.log, nowUs)
       return readLog(state?.kind === 'log' ? state.log : emptyLog(), cost, nowUs, policy)
     case 'concurrency':
-      return [state?.kind === 'leases' ? leasesTaken(state.leases, nowUs, policy.leaseUs) : 0]
+      return [state?.kind === 'leases' ? leasesTaken(state.leases, nowUs, policy) : 0]
   }
 }
 
@@ -98,7 +98,9 @@ export function takeFrom(
     case 'concurrency': {
       const leases: Leases = state?.kind === 'leases' ? state.leases : new Map()
       dropEnded(leases, nowUs)
-      for (let place = 1; place <= cost; place += 1) leases.set(`${lease}:${place}`, nowUs + policy.leaseUs)
+      const { leaseUs } = policy
+      for (let place = 1; place <= cost; place += 1)
+        leases.set(`${lease}:${place}`, { endUs: nowUs + leaseUs, leaseUs })
       return { kind: 'leases', leases }
     }
   }
@@ -112,7 +114,7 @@ function emptyLog(): Log {
 export function endOf(state: State): number {
   if (state.kind === 'count') return state.count.untilUs
   if (state.kind === 'log') return (state.log.calls.at(-1)?.atUs ?? 0) + state.windowUs
-  return Math.max(0, ...state.leases.values())
+  return Math.max(0, ...[...state.leases.values()].map(({ endUs }) => endUs))
 }
 
 /** The share of its quota that a state has in use: what is worth the most is forgotten last, leases never. */

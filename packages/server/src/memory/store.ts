@@ -173,10 +173,11 @@ export function openMemory(options: MemoryStoreOptions): Memory {
     let found = false
     for (let place = 1; place <= cost; place += 1) {
       const name = `${lease}:${place}`
-      if ((state.leases.get(name) ?? 0) <= nowUs) continue
+      if ((state.leases.get(name)?.endUs ?? 0) <= nowUs) continue
       found = true
+      const { leaseUs } = policy
       if (verb === 'release') state.leases.delete(name)
-      else state.leases.set(name, nowUs + policy.leaseUs)
+      else state.leases.set(name, { endUs: nowUs + leaseUs, leaseUs })
     }
     return found
   }
