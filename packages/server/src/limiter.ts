@@ -215,7 +215,7 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
     const op = opFor(kind, asked, call, settings)
     let reply: Reply
     try {
-      reply = await ask.store(op)
+      reply = await fallback.ask(op)
     } catch (error) {
       if (asked.impossible.length === 0) return withoutStore(error, mode, op, chosen.plan)
       fallback.failed(error, mode)
@@ -264,7 +264,7 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
     const op = opFor(kind, asked, call, settings)
     let reply: Reply
     try {
-      reply = await ask.store(op)
+      reply = await fallback.ask(op)
     } catch (error) {
       return withoutStore(error, call.onStoreFailure ?? onStoreFailure, op, chosen.plan)
     }

@@ -341,6 +341,24 @@ describe('when the store answers again', () => {
     expect(store.asked.filter(({ kind }) => kind === 'adjust').length).toBe(100)
   })
 
+  it.each([
+    ['fixed window', minute],
+    ['sliding window log', slidingWindowLog({ name: 'p', quota: 100, windowSeconds: 60 })],
+  ])('what a %s owes is charged before the next call of the same partition', async (_, policy) => {
+    const { clock, store, limiter } = await open({ policies: [policy] })
+    store.fare(refused())
+    for (let i = 0; i < 100; i += 1) expect(await admitted(clock, limiter, 25, `client-${i}`)).toBe(25)
+    await clock.advance(1000)
+    store.fare('up')
+    expect((await limiter.peek('other')).source).toBe('store')
+    const calls = Array.from({ length: 100 }, () => limiter.consume('client-99'))
+    const decisions = await clock.runUntil(Promise.all(calls))
+    expect(decisions.map(({ source }) => source)).toEqual(calls.map(() => 'store'))
+    expect(decisions.filter(({ allowed }) => allowed).length).toBe(75)
+    const count = used(limiter, clock)
+    expect([await count('client-98'), await count('client-99')]).toEqual([25, 100])
+  })
+
   it('a connection that is there again is enough, with no call to wait for', async () => {
     const { clock, store, limiter } = await open()
     store.fare(refused())

@@ -29,6 +29,8 @@ export interface Debts {
   ): void
   /** Takes out up to so many. */
   take(most: number): readonly Debt[]
+  /** Takes out what is owed for a bucket. */
+  takeOf(bucket: Pick<Debt, 'policy' | 'owner'>): Debt | undefined
   putBack(debt: Debt): void
   nextRound(): void
 }
@@ -80,6 +82,12 @@ export function createDebts(most: number): Debts {
         if (debts.delete(key)) taken.push(debt)
       }
       return taken
+    },
+    takeOf(bucket) {
+      const key = bucketKey(bucket)
+      const debt = debts.get(key)
+      if (debt !== undefined) debts.delete(key)
+      return debt
     },
     putBack(debt) {
       const key = bucketKey(debt)

@@ -15,6 +15,8 @@ type Check = Extract<Op, { readonly kind: 'consume' | 'peek' }>
 export interface Fallback {
   /** To be told of the mode of a call before the store is asked, so that what the store says can be learned from. */
   expect(mode: OnStoreFailure): void
+  /** Asks the store, which is told before of what it has not charged to the same buckets. */
+  ask(op: Check): Reply | Promise<Reply>
   /** Notes an answer of the store. */
   answered(op: Check, reply: Reply): void
   /** Tells of a failure that nobody waits for. */
@@ -42,6 +44,8 @@ export function createFallback(
 ): Fallback {
   const instancesOf = createInstances()
   let local: Local | undefined
+  /** Whether the store has answered since it failed last. */
+  let answers = false
 
   function unavailable(): Decision {
     const retryAfterSeconds = Math.max(UNAVAILABLE_SECONDS, breaker.waitMs() / 1000)
@@ -64,6 +68,7 @@ export function createFallback(
   }
 
   function failed(error: StoreError, mode: OnStoreFailure): void {
+    answers = false
     watch.failed(error, typeof mode === 'object' ? 'local' : mode)
   }
 
@@ -71,7 +76,13 @@ export function createFallback(
     expect(mode) {
       if (typeof mode === 'object') local ??= createLocal(clock, ask)
     },
+    ask(op) {
+      // Until it answers a debt might be lost on the way: who finds out whether it does takes none along.
+      if (local !== undefined && answers) local.repayFor(op.charges)
+      return ask(op)
+    },
     answered(op, reply) {
+      answers = true
       watch.answered()
       if (local === undefined) return
       local.learn(op, reply)

@@ -25,6 +25,8 @@ export interface Local {
   decide(op: Check, instances: number, unpaid: boolean): LocalReply | undefined
   /** The store can be asked: what it has not charged is charged now. */
   repay(): void
+  /** The same for some buckets, about which it is asked next. */
+  repayFor(charges: readonly Charge[]): void
 }
 
 export interface LocalReply {
@@ -63,7 +65,7 @@ export function createLocal(clock: Pick<Clock, 'now'>, ask: (op: Op) => Reply | 
     if (op.kind === 'adjust' && unpaid)
       for (const change of op.changes)
         owe(change, charges, debts.round === round ? 0 : Number.NEGATIVE_INFINITY)
-    if (unpaid && debts.round !== round) repay()
+    if (unpaid && debts.round !== round) repayment.begin()
     return reply as Reply
   }
 
@@ -73,10 +75,11 @@ export function createLocal(clock: Pick<Clock, 'now'>, ask: (op: Op) => Reply | 
     if (whole !== undefined) debts.add(whole.policy, policy, owner, mark, units, nowUs(), least)
   }
 
-  const repay = createRepayment(debts, ask, nowUs)
+  const repayment = createRepayment(debts, ask, nowUs)
 
   return {
-    repay,
+    repay: repayment.begin,
+    repayFor: repayment.payFor,
     learn(op, reply) {
       aheadMs = reply.nowUs / 1000 - clock.now()
       noteBlock(blocks, callersOf(op.charges), reply)

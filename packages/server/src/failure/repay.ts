@@ -9,13 +9,19 @@ const AT_ONCE = 32
 /**
  * Charges to the store what was granted without it, apart from any request. What fails before it can have been
  * carried out is tried again the next time; what may have been is not.
- * @returns a function that begins, if there is anything to do and it is not being done
  */
+export interface Repayment {
+  /** Begins with all, if there is anything to do and it is not being done. */
+  begin(): void
+  /** Pays for these buckets now, so that whoever asks for them next finds it charged. */
+  payFor(charges: readonly Charge[]): void
+}
+
 export function createRepayment(
   debts: Debts,
   ask: (op: Op) => Reply | Promise<Reply>,
   nowUs: () => number,
-): () => void {
+): Repayment {
   let paying = false
 
   async function run(): Promise<void> {
@@ -51,14 +57,23 @@ export function createRepayment(
     if (available > 0) await ask(consumeOf({ ...charge, cost: Math.min(units, available) }))
   }
 
-  return () => {
-    if (paying || debts.size === 0) return
-    paying = true
-    run()
-      .catch(() => {})
-      .finally(() => {
-        paying = false
-      })
+  return {
+    begin() {
+      if (paying || debts.size === 0) return
+      paying = true
+      run()
+        .catch(() => {})
+        .finally(() => {
+          paying = false
+        })
+    },
+    payFor(charges) {
+      if (debts.size === 0) return
+      for (const charge of charges) {
+        const debt = debts.takeOf(charge)
+        if (debt !== undefined) void pay(debt)
+      }
+    },
   }
 }
 
