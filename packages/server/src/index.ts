@@ -66,3 +66,4 @@ export type {
   TrialReply,
 } from './store.js'
 export type { Logger } from './tell/logger.js'
+export type { Offender } from './top/offenders.js'

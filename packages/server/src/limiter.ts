@@ -39,6 +39,7 @@ import { createScopeKeys } from './scope.js'
 import type { Shards, Spread } from './shard/shards.js'
 import type { Charge, Finding, Reply } from './store.js'
 import { createTeller, safely } from './tell/teller.js'
+import { createOffenders, type Offender } from './top/offenders.js'
 import { type Asked, askedFrom, asksAnyway, shadowOf } from './trial.js'
 import { createTrialWatch } from './trial-watch.js'
 
@@ -102,6 +103,12 @@ export interface Limiter<
    * Bounded by 5 s; never rejects but for a closed limiter. A store without a check has nothing to find.
    */
   check(): Promise<readonly Finding[]>
+  /**
+   * The partitions that this process refused most often for their policies in the last 5 to 6 minutes, the worst first;
+   * blocked ones are not among them. From a table that does not grow, so the numbers are bounds.
+   * @param n how many at most, from 1 to 256
+   */
+  top(n: number): readonly Offender<Name, Kind>[]
   /** Ends the limiter and closes its store: consume, peek, reset and block are refused with a TypeError after it. */
   close(): Promise<void>
 }
@@ -143,6 +150,7 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
     settings.denyCache && store.remote === true
       ? createDenyCache<string>(settings.denyCacheMaxSeconds, settings.holdMs)
       : undefined
+  const offenders = createOffenders(clock)
   const scopeKeys = createScopeKeys()
   const fallback = createFallback(clock, breaker, watch, ask.store, scopeKeys)
   fallback.expect(onStoreFailure)
@@ -202,28 +210,32 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
     const leasable = leases && chargesOf(partition, call, chosen.all, kinds, store.slotBy)
     const leased = leasable && fromLease(kind, call, leasable, chosen.plan, sentMs)
     if (leased !== undefined) return leased
-    if (shards !== undefined) return sharded(shards, kind, partition, call, chosen)
+    if (shards !== undefined) {
+      const decision = await sharded(shards, kind, partition, call, chosen)
+      return marked(kind, partition, chosen, decision)
+    }
     // A candidate has its own say on every call, so none is answered without the store.
     const cache = chosen.candidate.length === 0 ? denials : undefined
     const caller = cache === undefined ? undefined : callerFor(partition, call, chosen)
     const repeated = cache?.find(caller, call.cost, sentMs)
-    if (repeated !== undefined) return noted(repeated)
+    if (repeated !== undefined) return marked(kind, partition, chosen, noted(repeated))
     const charges = leasable ?? chargesOf(partition, call, chosen.all, kinds, store.slotBy)
     const asked = askedFrom(chosen, charges)
     if (asked.impossible.length > 0 && !asksAnyway(asked))
-      return finished(kind, impossible(asked, chosen.plan))
+      return marked(kind, partition, chosen, finished(kind, impossible(asked, chosen.plan)))
     const op = opFor(kind, asked, call, settings)
     let reply: Reply
     try {
       reply = await fallback.ask(op)
     } catch (error) {
-      if (asked.impossible.length === 0) return withoutStore(error, mode, op, chosen.plan)
+      if (asked.impossible.length === 0)
+        return marked(kind, partition, chosen, withoutStore(error, mode, op, chosen.plan))
       fallback.failed(error, mode)
-      return finished(kind, impossible(asked, chosen.plan))
+      return marked(kind, partition, chosen, finished(kind, impossible(asked, chosen.plan)))
     }
     const decision = conclude(op, reply, asked, chosen.plan)
     cache?.keep(caller, asked.charges, decision, sentMs)
-    return decision
+    return marked(kind, partition, chosen, decision)
   }
 
   /** A call on shards: what refuses it on one tries one other. */
@@ -327,6 +339,17 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
     return decision
   }
 
+  /** Keeps in mind who was refused. */
+  function marked(
+    kind: 'consume' | 'peek',
+    partition: unknown,
+    { policies }: Chosen,
+    decision: Decision,
+  ): Decision {
+    if (!decision.allowed && kind === 'consume') offenders.refused(partition, decision, policies)
+    return decision
+  }
+
   function tellHealed({ charges, trials }: Asked, { healed }: Reply): void {
     const all = [...charges, ...trials.flatMap((trial) => trial.charges)]
     for (const index of healed) {
@@ -389,6 +412,7 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
     settle: effects.settle,
     release: effects.release,
     renew: effects.renew,
+    top: offenders.top,
     async check() {
       expectOpen()
       return checkStore(store, clock)
