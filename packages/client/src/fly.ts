@@ -1,18 +1,16 @@
 import { type Attempted, attempt } from './attempt.js'
 import type { Outgoing } from './body.js'
-import type { CallSettings } from './call-options.js'
 import { cancelBody } from './cancel.js'
-import { refusalError } from './errors.js'
+import type { Course, CourseParts } from './course.js'
 import type { Leftovers } from './follow.js'
 import type { Settings } from './options.js'
 import { type Outcome, readOutcome, unansweredOutcome } from './outcome.js'
 import type { Flight } from './pace/pace.js'
-import type { Partition } from './partition.js'
 import { peekAt } from './peek.js'
 import { isNetworkError } from './retry.js'
 import type { Verdict } from './retry-options.js'
 import type { StopSignal } from './stop-signal.js'
-import type { FetchInput, Target } from './target.js'
+import type { FetchInput } from './target.js'
 
 /** What all calls of a client share. */
 export interface Surroundings {
@@ -24,14 +22,8 @@ export interface Surroundings {
 }
 
 /** What one call is made of. */
-export interface CallParts {
-  readonly about: CallSettings
-  readonly target: Target
+export interface CallParts extends CourseParts {
   readonly outgoing: Outgoing
-  readonly partition: Partition
-  readonly route: string
-  readonly arrival: number
-  readonly signal: StopSignal | undefined
 }
 
 /** What came of one attempt: an answer, or an error after which another attempt may help. */
@@ -45,12 +37,12 @@ export async function fly(
   around: Surroundings,
   parts: CallParts,
   flight: Flight,
-  attempts: number,
-  totalLeftMs: number,
+  course: Course,
 ): Promise<Ended> {
   const { partition, target, signal } = parts
   const { settings } = around
-  const { clock, attemptTimeoutMs } = settings
+  const { clock } = settings
+  const { attempts } = course
   let verdict: Verdict
   const send = async (own?: AbortSignal): Promise<Response> => {
     const { input, init } = await parts.outgoing.next(attempts >= settings.maxAttempts)
@@ -60,11 +52,7 @@ export async function fly(
     verdict = judged.verdict
     return judged.response
   }
-  const timeoutMs = Math.min(attemptTimeoutMs, totalLeftMs)
-  const timeoutReason = (): unknown =>
-    totalLeftMs < attemptTimeoutMs
-      ? refusalError('deadline', partition.label, Number.NaN, partition.pace.limits(parts.route))
-      : new DOMException(`No answer within ${attemptTimeoutMs / 1000} s`, 'TimeoutError')
+  const { timeoutMs, timeoutReason } = course.limit()
   try {
     const answer: Attempted =
       signal === undefined && timeoutMs === Number.POSITIVE_INFINITY

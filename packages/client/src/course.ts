@@ -1,0 +1,145 @@
+import { Budget } from './budget.js'
+import type { CallSettings } from './call-options.js'
+import { RateLimitError, refusalError } from './errors.js'
+import { type EventAbout, seconds } from './events.js'
+import type { Settings } from './options.js'
+import type { Outcome } from './outcome.js'
+import type { Partition } from './partition.js'
+import { isRetryable, type Obstacle, obstacle } from './retry.js'
+import { isSettled, markSettled } from './settled.js'
+import { sleep } from './sleep.js'
+import type { StopSignal } from './stop-signal.js'
+import type { Target } from './target.js'
+import type { QueueRefusal, Sent, Turn } from './turn.js'
+
+/** What a call is about, whichever way it is sent. */
+export interface CourseParts {
+  readonly about: CallSettings
+  readonly target: Target
+  readonly partition: Partition
+  readonly route: string
+  readonly arrival: number
+  readonly signal: StopSignal | undefined
+  /** Whether its body can be sent more than once. */
+  readonly repeatable: boolean
+}
+
+/** The course of one call: what it has done and still may do, and when. Nothing here sends. */
+export class Course {
+  readonly budget: Budget
+  readonly parts: CourseParts
+  readonly #settings: Settings
+  /** Aborted when the client is closed. */
+  readonly #closing: StopSignal
+  /** How many times it was sent. */
+  attempts = 0
+  #place: number | undefined
+
+  constructor(settings: Settings, closing: StopSignal, parts: CourseParts) {
+    this.parts = parts
+    this.#settings = settings
+    this.#closing = closing
+    this.budget = new Budget(settings.clock, parts.about.maxWaitMs, settings.totalTimeoutMs)
+  }
+
+  /** Pauses, then waits until the partition's pace lets the call go; the turn itself where neither is needed. */
+  turn(pauseMs: number): Sent | Promise<Sent> {
+    const { signal, partition } = this.parts
+    const turn = this.#claim()
+    if (signal?.aborted) throw signal.reason
+    if (pauseMs <= 0) return partition.queue.take(turn)
+    const signals = signal === undefined ? [this.#closing] : [signal, this.#closing]
+    return sleep(pauseMs, this.#settings.clock, signals).then(() => partition.queue.take(turn))
+  }
+
+  /** It is sent now. */
+  sent({ place }: Sent): void {
+    this.#place = place
+    this.attempts += 1
+    if (this.attempts === 1) this.parts.partition.retries.sent()
+  }
+
+  /**
+   * Whether it is sent again. What nobody else should send again either is marked.
+   *
+   * @param ending the answer, or what is known of it by whoever may be wrapped around; the error where there was none
+   */
+  isWorthAnother(outcome: Outcome, status: number | undefined, ending: unknown): boolean {
+    const { reading, limited, waitMs, advice } = outcome
+    const attempt = this.attempts
+    for (const fault of reading?.ignored ?? []) this.tell({ type: 'field-ignored', ...fault })
+    if (limited && status !== undefined)
+      this.tell({ type: 'refused', status, attempt, ...seconds('retryAfterSeconds', reading?.hintMs) })
+    if (!isRetryable({ status, limited, advice }, this.parts.target, this.#settings) || isSettled(ending))
+      return false
+    const reason = this.#obstacle(outcome)
+    if (reason !== undefined) {
+      markSettled(ending)
+      this.tell({ type: 'gave-up', attempts: attempt, reason })
+      return false
+    }
+    const about = status === undefined ? {} : { status }
+    this.tell({ type: 'retrying', ...about, attempt: attempt + 1, waitSeconds: waitMs / 1000 })
+    return true
+  }
+
+  /** Whether it got no turn because of a limit, so that it ends as its last attempt did, if it had one. */
+  isLimited(error: unknown): boolean {
+    if (!(error instanceof RateLimitError)) return false
+    this.tell({ type: 'gave-up', attempts: this.attempts, reason: error.reason })
+    return true
+  }
+
+  /** An answer is handed to the caller. */
+  answered(status: number, ending: unknown): void {
+    if (this.#settings.statuses.has(status)) markSettled(ending)
+    const { waitedMs } = this.budget
+    this.tell({ type: 'answered', status, attempts: this.attempts, waitedSeconds: waitedMs / 1000 })
+  }
+
+  tell(about: EventAbout): void {
+    const { partition, route } = this.parts
+    this.#settings.events.tell(partition.label, route, about)
+  }
+
+  /** For how long an attempt that starts now may go without an answer, and what it ends with then. */
+  limit(): { readonly timeoutMs: number; readonly timeoutReason: () => Error } {
+    const { partition, route } = this.parts
+    const { attemptTimeoutMs } = this.#settings
+    const { totalLeftMs } = this.budget
+    const timeoutReason = (): Error =>
+      totalLeftMs < attemptTimeoutMs
+        ? refusalError('deadline', partition.label, Number.NaN, partition.pace.limits(route))
+        : new DOMException(`No answer within ${attemptTimeoutMs / 1000} s`, 'TimeoutError')
+    return { timeoutMs: Math.min(attemptTimeoutMs, totalLeftMs), timeoutReason }
+  }
+
+  #claim(): Turn {
+    const { partition, route, about, arrival, signal } = this.parts
+    const { leftMs, bound } = this.budget
+    return {
+      route,
+      cost: about.cost,
+      priority: about.priority,
+      key: about.key,
+      believeMs: about.maxWaitMs,
+      arrival,
+      deadlineMs: this.#settings.clock.now() + leftMs,
+      place: this.#place,
+      signal,
+      refuse({ why, waitMs }: QueueRefusal): Error {
+        const reason = why === 'late' ? bound : why === 'full' ? 'queue-full' : 'closed'
+        return refusalError(reason, partition.label, waitMs, partition.pace.limits(route))
+      },
+    }
+  }
+
+  #obstacle({ paced, waitMs }: Outcome): Obstacle | undefined {
+    const { partition, route, about, repeatable } = this.parts
+    const { queue, retries } = partition
+    const { leftMs, bound } = this.budget
+    const longestMs = paced && queue.flying === 0 ? Math.max(waitMs, queue.waitMs(route, about.cost)) : waitMs
+    const chances = { attempt: this.attempts, repeatable, waitMs: longestMs, leftMs, bound }
+    return obstacle(chances, this.#settings.maxAttempts) ?? (paced || retries.take() ? undefined : 'budget')
+  }
+}
