@@ -69,16 +69,16 @@ local function check(key, asks, wanted)
   local before, fits, again, olds = words, true, false, nil
   for i = 1, #asks, 2 do
     local policy, need = asks[i], asks[i + 1]
-    local at, level, old, wrong = find_entry(record, policy.id), 0, false, damaged
+    local at, level, old, wrong, more = find_entry(record, policy.id), 0, false, damaged, nil
     if at then
-      level, old, wrong = bucket_level(record, at, now, policy)
+      level, old, wrong, more = bucket_level(record, at, now, policy)
     end
     words = words + 1
     reply[words] = level
     fits = fits and level + need <= policy.most and (need == 0 or level <= policy.queue)
     if old then
       olds = olds or {}
-      olds[i] = true
+      olds[i] = more or true
     end
     if wrong then
       healed[#healed + 1] = words - 1
@@ -89,8 +89,10 @@ local function check(key, asks, wanted)
   end
   for i = 1, #asks, 2 do
     local policy, taken = asks[i], fits and asks[i + 1] or 0
-    if taken > 0 or olds and olds[i] then
-      local entry = bucket_entry(now, reply[before + (i + 1) / 2] + taken, policy)
+    local old = olds and olds[i]
+    if taken > 0 or old then
+      local more = taken == 0 and old ~= true and old or nil
+      local entry = bucket_entry(now, reply[before + (i + 1) / 2] + taken, policy, more)
       record = with_entry(record, find_entry(record, policy.id), entry)
       again = true
     end
@@ -106,14 +108,13 @@ for shape = 1, ARGV[1] do
   local asks = { wanted = count > 0 }
   arg = arg + 1
   for i = 1, 2 * math.abs(count), 2 do
-    local most, bound = ARGV[arg + 3] + 0, ARGV[arg + 5] + 0
     asks[i] = {
       id = ARGV[arg] + 0,
       unit = ARGV[arg + 1] + 0,
       rate = ARGV[arg + 2] + 0,
-      most = most,
+      most = ARGV[arg + 3] + 0,
       queue = ARGV[arg + 4] + 0,
-      believed = most_believed(most, bound),
+      bound = ARGV[arg + 5] + 0,
     }
     asks[i + 1] = ARGV[arg + 6] + 0
     arg = arg + 7

@@ -60,7 +60,7 @@ function look.bucket(key, record, policy, need)
   local at = find_entry(record, policy.id)
   local level, old, wrong = 0, false, false
   if at then
-    level, old, wrong = bucket_level(record, at, now, policy)
+    level, old, wrong, notes[asked] = bucket_level(record, at, now, policy)
   end
   tell(level)
   return level + need <= policy.most and (need == 0 or level <= policy.queue), old, wrong
@@ -146,7 +146,7 @@ end
 local function entry_with(policy, nth, taken)
   local word = begins[nth]
   if policy.kind == 'bucket' then
-    return bucket_entry(now, reply[word] + taken, policy)
+    return bucket_entry(now, reply[word] + taken, policy, taken == 0 and notes[nth] or nil)
   elseif policy.kind == 'window' then
     -- What does not fit any more is taken ahead of the next window.
     local used, held = reply[word] + taken, notes[nth]

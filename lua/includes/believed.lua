@@ -1,4 +1,4 @@
--- No stored state is believed to have more in use than is allowed after the fact, or than so many quotas, so that what a
+-- No stored window is believed to have more in use than is allowed after the fact, or than so many quotas, so that what a
 -- larger one granted is kept; and all of it counts exactly in a double.
 local MOST_QUOTAS, LARGEST = 16, 4503599627370496
 

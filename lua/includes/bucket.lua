@@ -1,10 +1,14 @@
 -- Token and leaky buckets.
 
 -- Ticks in use, now; whether the entry should be written again, because it was written under other numbers (it keeps
--- the units that were in use) or later than now (the clock was set back), or because it says more than is believed,
--- which has to begin to flow back now; whether it says nothing at all.
+-- the units that were in use) or later than now (the clock was set back), or because it says more than may be in use;
+-- whether it says nothing at all; how many ticks it is to say then, where those are more.
+--
+-- More than may be in use is what larger numbers granted. It flows back in the time in which as much as may be in use
+-- does, so that nobody waits for longer: an entry of that span with more in it. What is in it stays, so that who still
+-- goes by the larger numbers does not let it pass again at once.
 local function bucket_level(record, at, now, policy)
-  local unit, rate = policy.unit, policy.rate
+  local unit, rate, bound = policy.unit, policy.rate, policy.bound
   local _, until_us, written, used, unit_then = unpack_struct(FORMAT, record, at)
   if until_us <= now then
     return 0, false, false
@@ -13,21 +17,20 @@ local function bucket_level(record, at, now, policy)
   if span <= 0 or unit_then == 0 then
     return 0, false, true
   end
-  local elapsed = now > written and now - written or 0
+  local elapsed, dated = now > written and now - written or 0, written > now
+  if used > bound and unit_then == unit and span == ceil(bound / rate) then
+    return math.max(0, bound - elapsed * rate), dated, false, used
+  end
   local level = used - elapsed * rate
-  local renumbered = unit_then ~= unit or span ~= ceil(used / rate)
-  if renumbered then
-    level = ceil(used * (span - elapsed) / span / unit_then * unit)
+  if unit_then ~= unit or span ~= ceil(used / rate) then
+    level, dated = ceil(used * (span - elapsed) / span / unit_then * unit), true
   end
-  local excess = level > policy.believed
-  if level < 0 then
-    level = 0
-  elseif excess then
-    level = policy.believed
+  if level > bound then
+    return bound, true, false, math.min(level, LARGEST)
   end
-  return level, renumbered or written > now or excess, false
+  return level > 0 and level or 0, dated, false
 end
 
-local function bucket_entry(now, level, policy)
-  return pack(FORMAT, policy.id, now + ceil(level / policy.rate), now, level, policy.unit)
+local function bucket_entry(now, level, policy, more)
+  return pack(FORMAT, policy.id, now + ceil(level / policy.rate), now, more or level, policy.unit)
 end

@@ -303,9 +303,34 @@ for (const bench of benches)
         expect((await limiter.consume('c')).outcome).toBe('admitted')
       })
 
-      it('states nothing negative when the capacity is lowered below the units in use', async () => {
+      it('states nothing negative when the capacity is lowered below the units in use, nor a wait of more than a debt', async () => {
         const limiter = await change(at(100, 10), 100, at(10, 10))
-        expect(short(await limiter.consume('c'))).toBe('refused 0/9100ms/10s by burst after 9.1')
+        // Two quotas of the new numbers may be in use, however much the old ones granted.
+        expect(short(await limiter.consume('c'))).toBe('refused 0/1100ms/2s by burst after 1.1')
+        under.advance(600)
+        expect(short(await limiter.consume('c'))).toBe('refused 0/500ms/1s by burst after 0.5')
+        under.advance(500)
+        expect(short(await limiter.consume('c'))).toBe('admitted 0/100ms/1s')
+        under.advance(100)
+        expect(short(await limiter.consume('c'))).toBe('admitted 0/100ms/1s')
+      })
+
+      it('gives back slowly what larger numbers granted, to processes that still go by those', async () => {
+        const fresh = await change(at(100, 10), 100, at(10, 10))
+        const old = open([at(100, 10)], under)
+        const passed = async () => {
+          const calls = Array.from({ length: 200 }, (_, i) => (i % 2 === 0 ? fresh : old).consume('c'))
+          return (await Promise.all(calls)).filter(({ allowed }) => allowed).length
+        }
+        expect(await passed()).toBe(0)
+        let all = 0
+        for (let step = 0; step < 40; step += 1) {
+          under.advance(50)
+          all += await passed()
+        }
+        // In the time that the new numbers take to come back from a debt, as much as the old ones granted at first.
+        expect(all).toBeGreaterThanOrEqual(20)
+        expect(all).toBeLessThanOrEqual(100)
       })
 
       it('counts the time before the change at the rate of that time', async () => {

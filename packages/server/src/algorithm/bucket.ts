@@ -1,5 +1,5 @@
 import { heldTicks } from '../hold.js'
-import { mostBelieved } from './debt.js'
+import { LARGEST, mostInUse } from './debt.js'
 import type { LeakyBucketPolicy } from './leaky-bucket.js'
 import type { Meter } from './meter.js'
 import type { TokenBucketPolicy } from './token-bucket.js'
@@ -18,22 +18,35 @@ export interface Count {
   readonly unit: number
 }
 
-/** Ticks in use now. A state written under other numbers keeps the units that were in use. */
+/**
+ * Ticks in use now. A state written under other numbers keeps the units that were in use; what of them is more than may
+ * be in use (larger numbers granted it) flows back in the time in which as much as may be in use does.
+ */
 export function levelAt(state: Count | undefined, nowUs: number, policy: BucketPolicy): number {
   // A state without a span was empty when it was written; only a clock set back makes it look alive.
   if (state === undefined || state.untilUs <= nowUs || state.untilUs <= state.atUs) return 0
-  const { untilUs, atUs, used } = state
-  // A state from the future (the clock was set back) counts as written now.
-  const elapsed = nowUs > atUs ? nowUs - atUs : 0
-  const span = untilUs - atUs
-  const level = hasNumbersOf(state, policy)
-    ? used - elapsed * policy.ticks.rate
-    : Math.ceil(((used * (span - elapsed)) / span / state.unit) * policy.ticks.unit)
-  return Math.min(Math.max(level, 0), believedOf(policy))
+  const most = mostOf(policy)
+  const full = isShortened(state, policy) ? most - sinceUs(state, nowUs) * policy.ticks.rate : undefined
+  return Math.min(Math.max(full ?? keptAt(state, nowUs, policy), 0), most)
 }
 
-function believedOf(policy: BucketPolicy): number {
-  return mostBelieved(roomOf(policy), policy.maxDebt * policy.ticks.unit)
+/** Ticks of what a state says, now and by the numbers of the policy. */
+function keptAt(state: Count, nowUs: number, policy: BucketPolicy): number {
+  const { untilUs, atUs, used, unit } = state
+  const elapsed = sinceUs(state, nowUs)
+  if (hasNumbersOf(state, policy)) return used - elapsed * policy.ticks.rate
+  const span = untilUs - atUs
+  return Math.ceil(((used * (span - elapsed)) / span / unit) * policy.ticks.unit)
+}
+
+/** A state from the future (the clock was set back) counts as written now. */
+function sinceUs({ atUs }: Count, nowUs: number): number {
+  return nowUs > atUs ? nowUs - atUs : 0
+}
+
+/** The most ticks that may be in use, by what is taken after the fact. */
+function mostOf(policy: BucketPolicy): number {
+  return mostInUse(roomOf(policy), policy.maxDebt * policy.ticks.unit)
 }
 
 /** The most ticks that calls may take: the capacity, and what calls may be held for. */
@@ -44,13 +57,14 @@ export function roomOf(policy: BucketPolicy): number {
 
 /**
  * Whether a state should be written again: it was kept under other numbers, the clock was set back since, or it says
- * more than is believed, which has to begin to flow back now.
+ * more than may be in use.
  */
 export function isDated(state: Count, nowUs: number, policy: BucketPolicy): boolean {
-  const { untilUs, atUs, used } = state
+  const { untilUs, atUs } = state
   if (untilUs <= nowUs) return false
-  if (atUs > nowUs || !hasNumbersOf(state, policy)) return true
-  return used - (nowUs - atUs) * policy.ticks.rate > believedOf(policy)
+  if (atUs > nowUs) return true
+  if (!hasNumbersOf(state, policy)) return !isShortened(state, policy)
+  return keptAt(state, nowUs, policy) > mostOf(policy)
 }
 
 /** Whether a state was written under the numbers that the policy has now. */
@@ -58,10 +72,28 @@ function hasNumbersOf({ untilUs, atUs, used, unit }: Count, { ticks }: BucketPol
   return unit === ticks.unit && untilUs - atUs === Math.ceil(used / ticks.rate)
 }
 
+/** Whether a state with more than may be in use has been given the time in which that flows back. */
+function isShortened({ untilUs, atUs, used, unit }: Count, policy: BucketPolicy): boolean {
+  const { ticks } = policy
+  if (unit !== ticks.unit || used <= policy.quota * unit) return false
+  const most = mostOf(policy)
+  return used > most && untilUs - atUs === Math.ceil(most / ticks.rate)
+}
+
 /** The state of a bucket with `used` ticks in use now. */
 export function bucketWith(used: number, nowUs: number, policy: BucketPolicy): Count {
   const { unit, rate } = policy.ticks
   return { untilUs: nowUs + Math.ceil(used / rate), atUs: nowUs, used, unit }
+}
+
+/**
+ * The state by the numbers of the policy, with nothing taken. What is more than may be in use stays in it, so that who
+ * still goes by larger numbers (as some do while numbers are rolled out) does not let it pass again at once.
+ */
+export function renewed(state: Count, nowUs: number, policy: BucketPolicy): Count {
+  const next = bucketWith(levelAt(state, nowUs, policy), nowUs, policy)
+  const kept = isShortened(state, policy) ? state.used : keptAt(state, nowUs, policy)
+  return kept > next.used ? { ...next, used: Math.min(kept, LARGEST) } : next
 }
 
 /** Units in use are ticks that flow back steadily; a leaky bucket moreover holds each call until its place is reached. */

@@ -12,20 +12,21 @@ export function debtOf(name: string, quota: number, maxDebt: number = quota): nu
   return maxDebt
 }
 
+/** What is kept counts exactly in a double. */
+export const LARGEST: number = 2 ** 52
+
 /** The most that may be in use by what is taken after the fact. @param room what calls may take */
 export function mostInUse(room: number, debt: number): number {
-  return room + debt
+  return Math.min(room + debt, LARGEST)
 }
 
 /** So many quotas may be in use of what was granted by a larger one. */
 const MOST_QUOTAS = 16
-/** What is kept counts exactly in a double. */
-const LARGEST = 2 ** 52
 
 /**
- * No stored state is believed to have more in use, however it came about. What a larger quota granted is kept even by a
- * process that goes by a smaller one: were it cut short, one that still goes by the larger (as some do while numbers are
- * rolled out) would let it pass again.
+ * No stored window is believed to have more in use, however it came about. What a larger quota granted is kept even by a
+ * process that goes by a smaller one, for it is over at the end of the window anyway: were it cut short, one that still
+ * goes by the larger (as some do while numbers are rolled out) would let it pass again.
  */
 export function mostBelieved(room: number, debt: number): number {
   return Math.min(Math.max(MOST_QUOTAS * room, room + debt), LARGEST)

@@ -1,4 +1,4 @@
-import { bucketWith, type Count, isDated, levelAt } from '../algorithm/bucket.js'
+import { bucketWith, type Count, isDated, levelAt, renewed } from '../algorithm/bucket.js'
 import { dropEnded, type Leases, leasesTaken } from '../algorithm/concurrency-leases.js'
 import { isDatedWindow, spareOf, windowAfter, windowAt, windowWith } from '../algorithm/fixed-window-count.js'
 import type { Reading } from '../algorithm/meter.js'
@@ -77,8 +77,10 @@ export function takeFrom(
   const count = state?.kind === 'count' ? state.count : undefined
   switch (policy.algorithm) {
     case 'token-bucket':
-    case 'leaky-bucket':
+    case 'leaky-bucket': {
+      if (cost === 0 && count !== undefined) return { kind: 'count', count: renewed(count, nowUs, policy) }
       return { kind: 'count', count: bucketWith(first + cost * policy.ticks.unit, nowUs, policy) }
+    }
     case 'fixed-window':
       return {
         kind: 'count',
