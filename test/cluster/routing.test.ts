@@ -317,3 +317,57 @@ describe('with slotBy', () => {
     await expect(limiter.block({ client: 'a' }, 60)).rejects.toMatchObject({ kind: 'account' })
   })
 })
+
+describe('a check of a Cluster looks at every master', () => {
+  const find = () => open([user]).check()
+  const nameOf = ({ port }: { readonly port: number }) => `127.0.0.1:${port}`
+
+  it('finds nothing where all is well, and leaves nothing behind', async () => {
+    expect(await find()).toEqual([])
+    expect(await cluster.keys()).toEqual([])
+  })
+
+  it.each([0, 1, 2])('and names it: number %i drops keys, and answers nothing', async (nth) => {
+    const master = cluster.masters[nth] as (typeof cluster.masters)[0]
+    await master.redis.config('SET', 'maxmemory', '100mb')
+    await master.redis.config('SET', 'maxmemory-policy', 'allkeys-lru')
+    onTestFinished(async () => {
+      await master.redis.config('SET', 'maxmemory', '0')
+      await master.redis.config('SET', 'maxmemory-policy', 'noeviction')
+    })
+    expect(await find()).toMatchObject([
+      { code: 'eviction', problem: expect.stringContaining(`On ${nameOf(master)}: When its memory is full`) },
+    ])
+    if (nth > 0) return
+    await master.redis.client('PAUSE', 3000)
+    expect(await find()).toMatchObject([
+      { code: 'unreachable', problem: expect.stringContaining(`On ${nameOf(master)}: `) },
+    ])
+    await master.redis.ping()
+  })
+
+  it('and tells what is the same on all of them once', async () => {
+    for (const { redis } of cluster.masters) await redis.call('ACL', 'SETUSER', 'default', '-time')
+    onTestFinished(async () => {
+      for (const { redis } of cluster.masters) await redis.call('ACL', 'SETUSER', 'default', '+time')
+    })
+    const names = cluster.masters.map(nameOf).sort().join(', ')
+    expect(await find()).toMatchObject([
+      { code: 'permissions', problem: expect.stringContaining(`On ${names}: `) },
+    ])
+  })
+
+  it('and finds slots that nobody has', async () => {
+    const nodes = [...cluster.masters, ...cluster.replicas]
+    const slot = await cluster.slotOf('nobody')
+    const owner = await cluster.ownerOf(slot)
+    for (const { redis } of nodes) {
+      await redis.config('SET', 'cluster-require-full-coverage', 'no')
+      await redis.cluster('DELSLOTS', slot)
+    }
+    onTestFinished(async () => void (await owner.redis.cluster('ADDSLOTS', slot)))
+    expect(await find()).toMatchObject([
+      { code: 'coverage', problem: expect.stringContaining(`(1, the first is ${slot})`) },
+    ])
+  })
+})

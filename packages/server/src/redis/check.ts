@@ -1,8 +1,9 @@
-import type { StoreError } from '../failure/store-error.js'
-import type { Finding, Op } from '../store.js'
+import { StoreError } from '../failure/store-error.js'
+import type { BucketOwner, Finding } from '../store.js'
 import { checkClient } from './check-client.js'
 import { checkServer } from './check-server.js'
 import type { KnownClient } from './client.js'
+import { SLOTS } from './cluster/slot.js'
 import type { Connection } from './connection.js'
 import { faultOf } from './fault.js'
 import type { KeyOptions } from './key.js'
@@ -43,21 +44,93 @@ const SAMPLES: readonly (readonly [command: string, words: string])[] = [
 
 /** For a connection that is being made. */
 const WAIT_MS = 2000
+/** For a connection, and all that is asked over it. */
+const ANSWER_MS = 2500
 const LOOK_EVERY_MS = 10
-const OWNER = { kind: 'check', value: 'ratepact' }
+/** Partitions are made up until there is one on each node; by so many even a node of one slot is found, most often. */
+const MOST_MADE_UP = 50_000
 
 /** Looks for what is set up so that a limiter cannot work, or not as it promises. Never rejects. */
 export async function checkRedis(checked: Checked): Promise<readonly Finding[]> {
-  const seen = checkClient(checked.known, checked.connection)
-  const connection = await connected(checked.routes)
-  if (connection === undefined) return [...seen, unreachable(checked.routes.trouble(placeIn(checked.routes)))]
-  const found = await ask(connection, checked)
+  const { routes, known, connection } = checked
+  const seen = checkClient(known, connection)
+  const endMs = performance.now() + WAIT_MS
+  await until(
+    () => routes.nodes().length > 0 || routes.at(spotAt(0, routes).place, undefined) !== undefined,
+    endMs,
+  )
+  const found = await Promise.all(spotsOn(routes).map((spot) => checkSpot(spot, checked, endMs)))
   // What the client is set to shows in what the server says.
-  return [...seen, ...found.filter(({ code }) => !seen.some((one) => one.code === code))]
+  const others = together(found).filter(({ code }) => !seen.some((one) => one.code === code))
+  return [...seen, ...others, ...uncovered(routes)]
 }
 
-async function ask({ link }: Connection, { known, keys, sources }: Checked): Promise<readonly Finding[]> {
-  const key = blockKey(OWNER, keys)
+/** A partition of the check's own, and where it is kept. */
+interface Spot {
+  readonly owner: BucketOwner
+  readonly place: number
+  readonly node: string | undefined
+}
+
+function spotAt(nth: number, routes: Routes): Spot {
+  const owner = { kind: 'check', value: nth === 0 ? 'ratepact' : `ratepact-${nth}` }
+  const place = routes.placeOf({ kind: 'block', blocks: [owner], ms: 'none' })
+  return { owner, place, node: routes.nodeOf(place) }
+}
+
+/** One on each node of a Cluster; one where there are no nodes. */
+function spotsOn(routes: Routes): readonly Spot[] {
+  const nodes = routes.nodes()
+  if (nodes.length === 0) return [spotAt(0, routes)]
+  const spots = new Map<string, Spot>()
+  for (let i = 0; i < MOST_MADE_UP && spots.size < nodes.length; i += 1) {
+    const spot = spotAt(i, routes)
+    if (spot.node !== undefined && !spots.has(spot.node)) spots.set(spot.node, spot)
+  }
+  return [...spots.values()]
+}
+
+interface Found {
+  readonly node: string | undefined
+  readonly findings: readonly Finding[]
+}
+
+async function checkSpot(spot: Spot, checked: Checked, endMs: number): Promise<Found> {
+  const { routes } = checked
+  const { place, node } = spot
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<readonly Finding[]>((resolve) => {
+    timer = setTimeout(() => resolve([unreachable(silence(ANSWER_MS))]), ANSWER_MS)
+  })
+  const asked = until(() => routes.at(place, undefined) !== undefined, endMs).then(() => {
+    const connection = routes.at(place, undefined)
+    return connection === undefined
+      ? [unreachable(routes.trouble(place) ?? silence(WAIT_MS))]
+      : ask(connection, spot, checked)
+  })
+  const findings = await Promise.race([asked, late])
+  clearTimeout(timer)
+  return { node, findings }
+}
+
+/** What is found on several nodes is told once. */
+function together(found: readonly Found[]): readonly Finding[] {
+  const told = new Map<string, { readonly finding: Finding; readonly on: string[] }>()
+  for (const { node, findings } of found)
+    for (const finding of findings) {
+      const name = `${finding.code} ${finding.problem}`
+      const known = told.get(name) ?? { finding, on: [] }
+      told.set(name, known)
+      if (node !== undefined) known.on.push(node)
+    }
+  return [...told.values()].map(({ finding, on }) =>
+    on.length === 0 ? finding : { ...finding, problem: `On ${on.sort().join(', ')}: ${finding.problem}` },
+  )
+}
+
+async function ask({ link }: Connection, { owner }: Spot, checked: Checked): Promise<readonly Finding[]> {
+  const { known, keys, sources } = checked
+  const key = blockKey(owner, keys)
   const names = [key, `${key}l`, `${key}z`]
   try {
     const hashed = await link.evalsha('0'.repeat(40), names, []).then(() => undefined, faultOf)
@@ -133,28 +206,38 @@ function blind(): Finding {
   }
 }
 
-function unreachable(error: Error | undefined): Finding {
+/** Slots of a Cluster that nobody has. */
+function uncovered(routes: Routes): readonly Finding[] {
+  if (routes.nodes().length === 0) return []
+  const bare = Array.from({ length: SLOTS }, (_, slot) => slot).filter(
+    (slot) => routes.nodeOf(slot) === undefined,
+  )
+  if (bare.length === 0) return []
+  return [
+    {
+      code: 'coverage',
+      severity: 'error',
+      problem: `Slots of the Cluster have no master (${bare.length}, the first is ${bare[0]}): what is counted there goes by the mode`,
+      remedy: 'See which with redis-cli --cluster check, and give them to a node.',
+    },
+  ]
+}
+
+function unreachable(error: Error): Finding {
   return {
     code: 'unreachable',
     severity: 'error',
-    problem:
-      error === undefined ? `There was no connection to Redis within ${WAIT_MS} ms` : faultOf(error).message,
+    problem: faultOf(error).message,
     remedy:
       'See that Redis runs and can be reached from here, with the address, the password and the TLS that the client has.',
   }
 }
 
-function placeIn(routes: Routes): number {
-  const op: Op = { kind: 'block', blocks: [OWNER], ms: 'none' }
-  return routes.placeOf(op)
+function silence(ms: number): StoreError {
+  return new StoreError('timeout', `There was no answer from Redis within ${ms} ms`)
 }
 
-/** The connection to the place of the check's keys, once it can be written to. */
-async function connected(routes: Routes): Promise<Connection | undefined> {
-  const endMs = performance.now() + WAIT_MS
-  for (;;) {
-    const connection = routes.at(placeIn(routes), undefined)
-    if (connection !== undefined || performance.now() > endMs) return connection
+async function until(isSo: () => boolean, endMs: number): Promise<void> {
+  while (!isSo() && performance.now() < endMs)
     await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS))
-  }
 }

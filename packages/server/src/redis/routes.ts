@@ -16,6 +16,10 @@ export interface Routes {
   at(place: number, via: string | undefined): Connection | undefined
   /** What to do about a call that was refused so that it certainly did not run; undefined of any other error. */
   detour(error: unknown): Detour | undefined
+  /** The nodes that have places, by name; none where the nodes are nobody's business but the client's. */
+  nodes(): readonly string[]
+  /** Which of them has a place; undefined where none has, or none is known. */
+  nodeOf(place: number): string | undefined
   /** Why a place cannot be reached, as far as that is known. */
   trouble(place: number): Error | undefined
   /** A place answers that it cannot serve, and may be served elsewhere by now. */
@@ -38,6 +42,8 @@ export function oneServer(connection: Connection): Routes {
       const detour = detourOf(error)
       return detour?.to === 'same' ? detour : undefined
     },
+    nodes: () => [],
+    nodeOf: () => undefined,
     trouble: () => connection.trouble(),
     troubled(_, { code }) {
       if (OF_NO_USE.includes(code)) connection.replace()

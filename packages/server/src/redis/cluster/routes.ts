@@ -125,6 +125,11 @@ export function clusterRoutes(
       readSoon()
       return detour
     },
+    nodes: () => [...new Set(masters.flatMap((address) => (address === undefined ? [] : [nameOf(address)])))],
+    nodeOf(slot) {
+      const address = masters[slot]
+      return address && nameOf(address)
+    },
     trouble(slot) {
       const address = masters[slot]
       return address && nodes?.to(address).trouble()
