@@ -62,8 +62,9 @@ it('4 processes that charge two nodes of a Cluster at once are admitted at most 
   const windowSeconds = windowOfADay(Date.now())
   const first = await crew.play({ way, shape, windowSeconds, who: 'apart' })
   expect(first.flatMap(({ strange }) => strange)).toEqual([])
+  // It may be none: where each of the two nodes let other calls in first, all of them lose.
   let charged = sum(first, 'charged')
-  expect(charged).toBeGreaterThan(0)
+  expect(charged).toBeLessThanOrEqual(QUOTA)
   const client = new Cluster([...cluster.addresses], { lazyConnect: true })
   const limiter = createLimiter({
     policies: shapes[shape]?.(windowSeconds) ?? [],
