@@ -61,8 +61,20 @@ describe('without peers, without the types of Node, every declaration checked', 
 })
 
 const peers = {
-  'as they are developed with': ['express@5.3.0', '@types/express@5.0.6', 'ioredis@5.11.1', 'msw@2.15.0'],
-  'of the other major versions': ['express@4.22.3', '@types/express@4.17.25', 'ioredis@6.0.0', 'msw@3.0.5'],
+  'as they are developed with': [
+    'express@5.3.0',
+    '@types/express@5.0.6',
+    'fastify@5.12.8',
+    'ioredis@5.11.1',
+    'msw@2.15.0',
+  ],
+  'of the other major versions': [
+    'express@4.22.3',
+    '@types/express@4.17.25',
+    'fastify@5.0.0',
+    'ioredis@6.0.0',
+    'msw@3.0.5',
+  ],
 }
 
 describe.each(Object.entries(peers))('with peers %s', (which, versions) => {

@@ -12,6 +12,9 @@ const entryPoints = [
   ['@ratepact/server/redis', 'redisStore'],
   ['@ratepact/server/express', 'rateLimit'],
   ['@ratepact/server/fetch', 'rateLimit'],
+  ['@ratepact/server/fastify', 'rateLimit'],
+  ['@ratepact/server/koa', 'rateLimit'],
+  ['@ratepact/server/node', 'rateLimit'],
   ['@ratepact/testing', 'limitedApi'],
 ] as const
 

@@ -1,12 +1,9 @@
-import type { Decision } from './decision.js'
 import { clientAddress } from './http/address.js'
-import { createGate, type Gate } from './http/core.js'
+import { createGate } from './http/core.js'
 import type { Denied } from './http/denial.js'
 import { expressScope, type Routed } from './http/express-scope.js'
-import { INSTANCE } from './http/instance.js'
-import { deny, handOver, handToErrors, type NodeAnswer } from './http/node-answer.js'
-import { atEnd, isGone, type NodeEnding } from './http/node-end.js'
-import { beforeHead } from './http/node-head.js'
+import { deny, handOver, handToErrors } from './http/node-answer.js'
+import { judge, type NodeState } from './http/node-judge.js'
 import type { ByLimiter, ByPlans, ByPolicies, HttpOptions, NeedsPartition } from './http/options.js'
 import type { CandidatesOf, ListIn, NoCandidates } from './limiter-options.js'
 import type { Plans } from './plans.js'
@@ -93,52 +90,23 @@ export function rateLimit(
 
   return function rateLimit(request, response, next) {
     const node = response as ExpressResponse & NodeState
-    const sentBefore = node.headersSent
     const seen = {
       address: () => clientAddress(request),
       scope: () => expressScope(request as Routed, rateLimit),
-      instance: () => request.headers[INSTANCE],
+      header: (name: string) => request.headers[name],
+      shared: response,
     }
 
     async function run(): Promise<void> {
-      const decision = await held(gate, await gate.decide([request, response], seen), node)
-      // Somebody (a timeout, say) has answered while we asked or held: a handler could only fail.
-      if (decision === 'gone' || (node.headersSent && !sentBefore)) return
-      if (decision === undefined) return next()
-      if (!node.headersSent) {
-        const statement = gate.statement(decision, request.headers.origin !== undefined)
-        if (statement !== undefined) beforeHead(node, statement)
-      }
-      // A client that has gone is counted and served like any other: it may have wanted the effect only, as a
-      // beacon does, and were it not counted, hanging up early would be a way around the limit.
-      if (decision.allowed) return next()
-      if (node.headersSent) return cutOff(node, next)
-      if (isGone(node)) return
-      const denial = gate.denial(decision)
+      const verdict = await judge(gate, [request, response], seen, node)
+      if (verdict === 'over') return
+      if (verdict === 'pass') return next()
+      const denial = gate.denial(verdict)
       if (onDenied === undefined) return deny(node, denial, next)
-      return handOver(node, denial, next, (own) => onDenied(request, response, own, decision))
+      return handOver(node, denial, next, (own) => onDenied(request, response, own, verdict))
     }
 
     // Whatever fails, the methods that other middleware has wrapped included, is an error like the handlers' own.
     void run().catch((error: unknown) => handToErrors(node, next, error))
   }
-}
-
-/** Holds an admitted call where a policy asks for it; `gone` when nobody waits for its answer any more. */
-function held(
-  gate: Gate<Asked>,
-  decision: Decision | undefined,
-  response: NodeState,
-): Decision | undefined | 'gone' | Promise<Decision | 'gone'> {
-  if (gate.holder === undefined || decision?.outcome !== 'admitted') return decision
-  const stay = { onEnd: (listener: () => void) => atEnd(response, listener) }
-  return gate.holder.hold(decision, stay).then((kept) => kept ?? 'gone')
-}
-
-interface NodeState extends NodeAnswer, NodeEnding {}
-
-/** Half an answer is on its way and the rest may not be made: Express ends the connection on an error then. */
-function cutOff(response: NodeState, next: ExpressNext): void {
-  if (response.writableEnded !== true && !isGone(response))
-    next(new Error('rateLimit refused a request whose answer had begun: put it before what sends headers'))
 }

@@ -1,9 +1,9 @@
 import { expected } from './expect.js'
 import { createGate } from './http/core.js'
 import type { Denial, Denied } from './http/denial.js'
+import { setDenialHeaders } from './http/denial-head.js'
 import { createFetchStay } from './http/fetch-stay.js'
-import { type Head, setDenialHeaders } from './http/head.js'
-import { INSTANCE } from './http/instance.js'
+import type { Head } from './http/head.js'
 import type { ByLimiter, ByPlans, ByPolicies, HttpOptions } from './http/options.js'
 import { scopeOf } from './http/scope.js'
 import type { CandidatesOf, ListIn, NoCandidates } from './limiter-options.js'
@@ -67,23 +67,21 @@ export function rateLimit(
   return (handler) =>
     async (...args) => {
       const [request] = args
-      const asked = await gate.decide(args, {
+      const seen = {
         address: () => undefined,
         scope: () => scopeOf(request.method, ''),
-        instance: () => request.headers.get(INSTANCE),
-      })
-      if (asked === undefined) return handler(...args)
+        header: (name: string) => request.headers.get(name),
+        shared: request,
+      }
       const stay = createFetchStay(request)
-      const decision =
-        gate.holder === undefined || asked.outcome !== 'admitted'
-          ? asked
-          : await gate.holder.hold(asked, stay)
+      const decision = await gate.decide(args, seen, () => stay)
+      if (decision === undefined) return handler(...args)
       // Nobody waits for an answer any more; the reason is what their own fetch rejects with.
-      if (decision === undefined) throw request.signal.reason
+      if (decision === 'gone') throw request.signal.reason
       const response = decision.allowed
         ? await stay.until(async () => handler(...args))
         : await deny(gate.denial(decision), options.onDenied?.(request, decision))
-      const statement = gate.statement(decision, request.headers.has('origin'))
+      const statement = gate.statement(decision, seen)
       return statement === undefined
         ? response
         : withHead(response, (head) => statement(response.status, head))

@@ -1,10 +1,12 @@
-// A user's code that uses the peers: Express, ioredis and MSW.
+// A user's code that uses the peers: Express, Fastify, ioredis and MSW.
 import { clientAddress, createLimiter, tokenBucket } from '@ratepact/server'
 import { rateLimit } from '@ratepact/server/express'
+import { rateLimit as fastifyLimit, rateLimitPlugin } from '@ratepact/server/fastify'
 import { redisStore } from '@ratepact/server/redis'
 import { limitedApi, testClock } from '@ratepact/testing'
 import { limitedHandlers } from '@ratepact/testing/msw'
 import express from 'express'
+import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import { Redis } from 'ioredis'
 import { setupServer } from 'msw/node'
 
@@ -34,6 +36,15 @@ export function serve(): express.Express {
   )
   // @ts-expect-error: account is missing
   app.use(rateLimit({ limiter, partition: () => ({ client: 'a' }) }))
+  return app
+}
+
+export function plug(): FastifyInstance {
+  const policies = [tokenBucket({ name: 'burst', capacity: 100, refillPerSecond: 2 })] as const
+  const app = Fastify()
+  app.register(rateLimitPlugin({ policies }))
+  const onRequest = fastifyLimit({ policies, partition: (request: FastifyRequest) => request.ip })
+  app.get('/', { onRequest }, async () => 'done')
   return app
 }
 

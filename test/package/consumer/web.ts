@@ -16,7 +16,11 @@ import {
 } from '@ratepact/contract'
 import { clientAddress, createLimiter, fixedWindow, memoryStore, tokenBucket } from '@ratepact/server'
 import { rateLimit as expressLimit } from '@ratepact/server/express'
+import { rateLimitPlugin } from '@ratepact/server/fastify'
 import { rateLimit as fetchLimit } from '@ratepact/server/fetch'
+import { rateLimit as koaLimit } from '@ratepact/server/koa'
+import { rateLimitModule } from '@ratepact/server/nest'
+import { rateLimit as nodeLimit } from '@ratepact/server/node'
 
 type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
 const same = <A, B>(_same: Same<A, B>): void => {}
@@ -65,6 +69,14 @@ export const middleware = expressLimit({
   policies: [tokenBucket({ name: 'burst', capacity: 100, refillPerSecond: 2 })],
   partition: (request) => request.get('x-api-key') ?? clientAddress(request),
 })
+
+const burst = [tokenBucket({ name: 'burst', capacity: 100, refillPerSecond: 2 })] as const
+export const plugin = rateLimitPlugin({ policies: burst, partition: (request) => request.ip })
+export const koa = koaLimit({ policies: burst, partition: (context) => context.ip })
+export const nest = rateLimitModule({ policies: burst, partition: (request) => request.ip })
+export const node = nodeLimit({ policies: burst, cost: { burst: 2 } })((_request, response) => response.end())
+// @ts-expect-error: no such policy
+export const wrong = () => koaLimit({ policies: burst, cost: { brust: 2 } })
 
 const limited = fetchLimit({
   policies: [tokenBucket({ name: 'burst', capacity: 100, refillPerSecond: 2 })],

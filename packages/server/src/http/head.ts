@@ -1,4 +1,4 @@
-import { parseRetryAfter, type RateLimitFields, readRateLimitFields } from '@ratepact/contract'
+import { type RateLimitFields, readRateLimitFields } from '@ratepact/contract'
 import type { Field } from './fields.js'
 
 /** The head of an answer about to be sent. */
@@ -10,7 +10,6 @@ export interface Head {
 }
 
 const EXPOSE = 'Access-Control-Expose-Headers'
-const EXACT = 'retry-after-ms'
 
 /**
  * Whether an answer of this status may state limits. Not 3xx: a low number could stop a client from following
@@ -71,17 +70,4 @@ export function exposeFields(head: Head, names: readonly string[]): void {
   const known = new Set(before.split(',').map((name) => name.trim().toLowerCase()))
   const added = names.filter((name) => !known.has(name.toLowerCase()))
   if (added.length > 0) head.set(EXPOSE, (before === '' ? added : [before, ...added]).join(', '))
-}
-
-/**
- * Sets what belongs to a refusal. Of two waits the longer one holds, and then the shorter one's exact form is void,
- * which would have a client come back too early.
- */
-export function setDenialHeaders(head: Head, headers: readonly Field[]): void {
-  const before = parseRetryAfter(head.get('Retry-After'))
-  const own = headers.find(([name]) => name === 'Retry-After')
-  const outlasted = before !== undefined && own !== undefined && before > Number(own[1])
-  if (own !== undefined && !outlasted) head.remove(EXACT)
-  for (const [name, value] of headers)
-    if (!(outlasted && name.toLowerCase().startsWith('retry-after'))) head.set(name, value)
 }

@@ -2,11 +2,10 @@ import type { Clock } from '@ratepact/contract'
 import type { Admitted } from '../decision.js'
 import type { Limiter } from '../limiter.js'
 import type { Policy } from '../policy.js'
+import type { Attempt } from './attempt.js'
 import type { Denied } from './denial.js'
-import { textOf } from './error.js'
 import { allOf } from './partition.js'
 import { refusedForDelay } from './too-long.js'
-import type { Warn } from './warn.js'
 
 /** How long a request stays with an adapter: until its client has gone or its answer is complete. */
 export interface Stay {
@@ -25,7 +24,7 @@ export interface Holder {
    * @returns the decision once it may go on; a refusal where it would be held too long; undefined when the client
    * has gone meanwhile, and what it was charged has been given back
    */
-  hold(decision: Admitted, stay: Stay): Promise<Admitted | Denied | undefined>
+  hold(decision: Admitted, stay: Stay | undefined): Promise<Admitted | Denied | undefined>
 }
 
 /** No adapter holds a request for longer. */
@@ -35,11 +34,10 @@ const RENEWALS = 3
 
 /** What a holder holds for. */
 export interface HolderOf {
-  readonly adapter: string
   readonly limiter: Limiter
+  readonly attempt: Attempt
   /** What it waits by, and makes places last by. */
   readonly clock: Clock
-  readonly warn: Warn
 }
 
 /** Whether a policy may have an admitted call held. */
@@ -48,7 +46,7 @@ function mayHold({ algorithm, holdUs }: Policy): boolean {
 }
 
 /** @returns undefined where no policy ever asks for either */
-export function createHolder({ adapter, limiter, clock, warn }: HolderOf): Holder | undefined {
+export function createHolder({ limiter, attempt, clock }: HolderOf): Holder | undefined {
   const leases = allOf(limiter).flatMap((policy) =>
     policy.algorithm === 'concurrency' ? [policy.leaseUs] : [],
   )
@@ -56,15 +54,6 @@ export function createHolder({ adapter, limiter, clock, warn }: HolderOf): Holde
   // What is only tried ends nothing.
   const givesUp = limiter.policies.some(({ algorithm }) => algorithm === 'concurrency')
   const renewMs = Math.min(...leases) / 1000 / RENEWALS
-
-  /** Nobody waits for what becomes of it, and a limiter of the user's making may fail in any way. */
-  async function attempt(effect: 'refund' | 'release' | 'renew', decision: Admitted): Promise<void> {
-    try {
-      await limiter[effect](decision)
-    } catch (error) {
-      warn(effect, `${adapter}: ${effect} of the limiter failed: ${textOf(error)}`)
-    }
-  }
 
   /** Makes places last until it is told to stop, or until nobody has taken anything of the answer for a whole lease. */
   function keepPlaces(decision: Admitted, stay: Stay): () => void {
@@ -93,14 +82,14 @@ export function createHolder({ adapter, limiter, clock, warn }: HolderOf): Holde
         await attempt('refund', decision)
         return refusedForDelay(decision, LONGEST_SECONDS)
       }
-      const stop = leases.length === 0 ? undefined : keepPlaces(decision, stay)
+      const stop = leases.length === 0 || stay === undefined ? undefined : keepPlaces(decision, stay)
       if (delaySeconds > 0 && !(await staysFor(delaySeconds * 1000, stay, clock))) {
         stop?.()
         await attempt('refund', decision)
         return undefined
       }
       if (stop !== undefined)
-        stay.onEnd(() => {
+        stay?.onEnd(() => {
           stop()
           void attempt('release', decision)
         })
@@ -110,10 +99,10 @@ export function createHolder({ adapter, limiter, clock, warn }: HolderOf): Holde
 }
 
 /** Keeps the process alive meanwhile, unlike a renewal: somebody waits for what comes after it. */
-function staysFor(ms: number, stay: Stay, clock: Clock): Promise<boolean> {
+function staysFor(ms: number, stay: Stay | undefined, clock: Clock): Promise<boolean> {
   return new Promise((resolve) => {
     const timer = clock.setTimeout(() => resolve(true), ms)
-    stay.onEnd(() => {
+    stay?.onEnd(() => {
       clock.clearTimeout(timer)
       resolve(false)
     })

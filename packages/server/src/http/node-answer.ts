@@ -1,6 +1,6 @@
 import type { Denial } from './denial.js'
+import { setDenialHead, setDenialHeaders } from './denial-head.js'
 import { errorOf } from './error.js'
-import { setDenialHeaders } from './head.js'
 import { changeHead } from './node-change.js'
 import type { NodeResponse } from './node-head.js'
 
@@ -16,33 +16,17 @@ export interface NodeAnswer extends NodeResponse {
 type Next = (error?: unknown) => unknown
 
 /**
- * What may have been said of a body before there was this one: how it is framed, coded and told apart, for how long it
- * is worth keeping, and where.
- */
-const OF_ANOTHER_BODY = [
-  ...['Transfer-Encoding', 'Trailer', 'Content-Encoding', 'Content-Language', 'Content-Location'],
-  ...['Content-Disposition', 'Content-Range', 'Accept-Ranges', 'Content-MD5', 'Digest', 'Content-Digest'],
-  ...['Repr-Digest', 'ETag', 'Last-Modified', 'Expires', 'Age', 'Surrogate-Control', 'CDN-Cache-Control'],
-]
-
-/**
  * Answers with a refusal. The user's middleware may have wrapped the response's methods: where one of them fails, the
  * error handlers are asked, and nothing of the refusal stays for them; unless the head has been sent, for then the
  * answer can only be cut off. Never throws.
  */
-export async function deny(
-  response: NodeAnswer,
-  { status, headers, contentType, body }: Denial,
-  next: Next,
-): Promise<void> {
-  const change = changeHead(response, status)
+export async function deny(response: NodeAnswer, denial: Denial, next: Next): Promise<void> {
+  const change = changeHead(response, denial.status)
   try {
-    for (const name of OF_ANOTHER_BODY) change.remove(name)
-    setDenialHeaders(change, headers)
-    change.set('Content-Type', contentType)
+    setDenialHead(change, denial)
     // Node itself leaves the body out of an answer to HEAD.
-    change.set('Content-Length', String(body.length))
-    await response.end(body)
+    change.set('Content-Length', String(denial.body.length))
+    await response.end(denial.body)
   } catch (error) {
     change.undo()
     await handToErrors(response, next, error)

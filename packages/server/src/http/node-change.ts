@@ -7,6 +7,12 @@ export interface Change extends Head {
   undo(): void
 }
 
+/** As much of a response as is needed to change its head. */
+export type Changeable = Pick<
+  NodeResponse,
+  'statusCode' | 'headersSent' | 'getHeader' | 'setHeader' | 'removeHeader'
+>
+
 type Value = ReturnType<NodeResponse['getHeader']>
 
 interface Step {
@@ -16,7 +22,7 @@ interface Step {
 }
 
 /** Sets the status of a head, and begins to change its fields. */
-export function changeHead(response: NodeResponse, status: number): Change {
+export function changeHead(response: Changeable, status: number): Change {
   let statusBefore: number | undefined = response.statusCode
   response.statusCode = status
   const steps: Step[] = []
@@ -47,7 +53,7 @@ export function changeHead(response: NodeResponse, status: number): Change {
   }
 }
 
-function takeBack(response: NodeResponse, { name, before, after }: Step): void {
+function takeBack(response: Changeable, { name, before, after }: Step): void {
   try {
     if (response.getHeader(name) !== after) return
     if (before === undefined) response.removeHeader(name)

@@ -38,7 +38,7 @@ export function beforeHead(response: NodeResponse, listener: Listener): void {
   }
 }
 
-export function headOf(response: NodeResponse): Head {
+export function headOf(response: Pick<NodeResponse, 'getHeader' | 'setHeader' | 'removeHeader'>): Head {
   return {
     get(name) {
       const value = response.getHeader(name)

@@ -7,11 +7,14 @@ import {
   type CandidatesOf,
   expectClock,
   type LimiterOptions,
+  type ListIn,
+  type NoCandidates,
   type PlannedLimiterOptions,
 } from '../limiter-options.js'
 import type { PartitionInput } from '../partition.js'
 import type { Plans } from '../plans.js'
-import type { Policy } from '../policy.js'
+import type { KindOf, LiveNameOf, NameOf, Policy } from '../policy.js'
+import type { Denied } from './denial.js'
 
 /** How limits are stated. */
 export interface HeaderOptions {
@@ -119,6 +122,49 @@ export type NeedsPartition<Kind extends string> = string extends Kind
   : [Kind] extends ['client']
     ? unknown
     : { readonly partition: unknown }
+
+/**
+ * Makes what an adapter is mounted as, from its options and a limiter or what one is made of. `Args` is what it calls
+ * your functions with, `DeniedArgs` what it calls `onDenied` with, before the decision; `Own` are options of its own.
+ * @throws TypeError or RangeError, when it is made, naming the option, the value and the rule
+ */
+export interface MakeLimit<
+  Args extends readonly unknown[],
+  DeniedArgs extends readonly unknown[],
+  Made,
+  Own = unknown,
+> {
+  <const P extends readonly Policy[], const C extends readonly Policy[] = readonly []>(
+    options: Own &
+      ByPolicies<P, C> &
+      OptionsFor<Args, DeniedArgs, LiveNameOf<P>, KindOf<P> | KindOf<C>, NameOf<P> | NameOf<C>>,
+  ): Made
+  <const T extends Plans, const C extends CandidatesOf<T> = NoCandidates>(
+    options: Own &
+      ByPlans<T, C> &
+      OptionsFor<
+        Args,
+        DeniedArgs,
+        LiveNameOf<T[keyof T]>,
+        KindOf<T[keyof T]> | KindOf<ListIn<C>>,
+        NameOf<T[keyof T]> | NameOf<ListIn<C>>
+      >,
+  ): Made
+  <Name extends string, Kind extends string, Counted extends string>(
+    options: Own &
+      ByLimiter<Name, Kind, Counted> &
+      OptionsFor<Args, DeniedArgs, NoInfer<Name>, NoInfer<Kind>, NoInfer<Counted>>,
+  ): Made
+}
+
+/** The options for policies of these names that count these kinds. */
+export type OptionsFor<
+  Args extends readonly unknown[],
+  DeniedArgs extends readonly unknown[],
+  Name extends string,
+  Kind extends string,
+  Counted extends string = Name,
+> = HttpOptions<Counted, Kind, Args, readonly [...DeniedArgs, decision: Denied<Name>]> & NeedsPartition<Kind>
 
 /** The same with nothing known of the types. */
 export type AnyHttpOptions = (ByLimiter<string, string> | ByPolicies<readonly Policy[]> | ByPlans<Plans>) &

@@ -1,0 +1,19 @@
+import { scopeOf } from './scope.js'
+
+/** As much of Fastify's request as tells which route it is for. */
+export interface RoutedByFastify {
+  readonly method: string
+  readonly is404: boolean
+  readonly routeOptions: { readonly url?: string | undefined }
+}
+
+/** What no route takes is one scope for all. */
+const NO_ROUTE = '*'
+
+/**
+ * Method and route pattern, which Fastify knows from the first hook on. With and without a slash at its end it is one
+ * route to those who call it, whatever Fastify keeps for each.
+ */
+export function fastifyScope({ method, is404, routeOptions: { url } }: RoutedByFastify): string {
+  return scopeOf(method, is404 || url === undefined ? NO_ROUTE : url.replace(/\/+$/, ''))
+}

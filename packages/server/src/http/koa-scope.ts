@@ -1,0 +1,25 @@
+import { scopeOf } from './scope.js'
+
+/** As much of Koa's context as tells which route it is for. */
+export interface RoutedByKoa {
+  readonly method: string
+  readonly path: string
+  readonly originalUrl: string
+  /** Set by `@koa/router`: the whole pattern of the layer that is run, with the prefixes of the routers around it. */
+  readonly _matchedRoute?: unknown
+  /** Set by `koa-mount`: under which path what is run is mounted. */
+  readonly mountPath?: unknown
+}
+
+/** Method and route pattern of a request; before routing, the path that the app is mounted under. */
+export function koaScope(context: RoutedByKoa): string {
+  const { method, _matchedRoute: route } = context
+  const pattern = typeof route === 'string' || route instanceof RegExp ? String(route) : ''
+  return scopeOf(method, `${mountOf(context)}${pattern}`.replace(/\/+$/, ''))
+}
+
+/** The mark of a mount stays when that has passed a request on; then the path is the whole one again. */
+function mountOf({ path, originalUrl, mountPath }: RoutedByKoa): string {
+  const [whole] = originalUrl.split(/[?#]/, 1)
+  return typeof mountPath === 'string' && whole !== path ? mountPath.replace(/\/+$/, '') : ''
+}

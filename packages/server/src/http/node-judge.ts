@@ -1,0 +1,47 @@
+import type { Gate, Seen } from './core.js'
+import type { Denied } from './denial.js'
+import { errorOf } from './error.js'
+import type { NodeAnswer } from './node-answer.js'
+import { atEnd, isGone, type NodeEnding } from './node-end.js'
+import { beforeHead } from './node-head.js'
+
+/** As much of Node's response as is needed to answer, and to tell how that ends. */
+export interface NodeState extends NodeAnswer, NodeEnding {}
+
+/**
+ * What becomes of a request: it may go on; it is answered already, or nobody waits for its answer any more; or it is
+ * denied and has to be told so.
+ */
+export type Verdict = 'pass' | 'over' | Denied
+
+/**
+ * Asks about a request whose answer is a Node response, and has the limits stated on that.
+ * @throws what `decide` throws, as an object, and an Error where a request is refused whose answer has begun
+ */
+export async function judge<Args extends readonly unknown[]>(
+  gate: Gate<Args>,
+  args: Args,
+  seen: Seen,
+  response: NodeState,
+): Promise<Verdict> {
+  const sentBefore = response.headersSent
+  const stay = () => ({ onEnd: (listener: () => void) => atEnd(response, listener) })
+  const decision = await gate.decide(args, seen, stay).catch((error: unknown) => {
+    throw errorOf('rateLimit', error)
+  })
+  // Somebody (a timeout, say) has answered while we asked or held: a handler could only fail.
+  if (decision === 'gone' || (response.headersSent && !sentBefore)) return 'over'
+  if (decision === undefined) return 'pass'
+  if (!response.headersSent) {
+    const statement = gate.statement(decision, seen)
+    if (statement !== undefined) beforeHead(response, statement)
+  }
+  // A client that has gone is counted and served like any other: it may have wanted the effect only, as a
+  // beacon does, and were it not counted, hanging up early would be a way around the limit.
+  if (decision.allowed) return 'pass'
+  if (response.writableEnded === true || isGone(response)) return 'over'
+  // Half an answer is on its way and the rest may not be made: the framework ends the connection on an error then.
+  if (response.headersSent)
+    throw new Error('rateLimit refused a request whose answer had begun: put it before what sends headers')
+  return decision
+}

@@ -1,0 +1,148 @@
+import { HttpException } from '@nestjs/common'
+import { clientAddress } from './http/address.js'
+import { createGate, type Gate, type Seen } from './http/core.js'
+import type { Denied } from './http/denial.js'
+import { setDenialHeaders } from './http/denial-head.js'
+import { errorOf } from './http/error.js'
+import { expressScope, type Routed } from './http/express-scope.js'
+import { fastifyScope, type RoutedByFastify } from './http/fastify-scope.js'
+import { type Change, changeHead } from './http/node-change.js'
+import { judge, type NodeState } from './http/node-judge.js'
+import type { MakeLimit } from './http/options.js'
+import { changeReply, type Reply } from './http/reply.js'
+
+export type { Denied } from './http/denial.js'
+export type { HeaderOptions, MissingPartition } from './http/options.js'
+
+/** What a request has on both of Nest's platforms. A function of yours may ask for Express's or Fastify's own instead. */
+export interface NestRequest {
+  readonly ip?: string | undefined
+  readonly method: string
+  readonly url: string
+  readonly headers: { readonly [name: string]: string | string[] | undefined }
+  readonly socket: { readonly remoteAddress?: string | undefined }
+}
+
+/** As much of Nest's ExecutionContext as is needed. A function of yours may ask for Nest's own instead. */
+export interface NestContext {
+  getType(): string
+  getClass(): unknown
+  getHandler(): unknown
+  switchToHttp(): { getRequest(): unknown; getResponse(): unknown }
+}
+
+/** A guard for `@UseGuards` and `useGlobalGuards`. */
+export interface NestGuard {
+  canActivate(context: NestContext): Promise<boolean>
+}
+
+/** A module for `imports`. */
+export interface NestModule {
+  readonly module: new () => object
+  readonly providers: { readonly provide: string; readonly useValue: NestGuard }[]
+}
+
+type Asked = readonly [request: NestRequest, context: NestContext]
+
+/**
+ * A guard that asks a limiter about every call of the handlers that it guards: states the limits on the answer, and
+ * throws an HttpException of status 429 or 503 for what may not pass, whose response is the problem details; status,
+ * `Retry-After` and `Cache-Control` are set already. `onDenied` may return another exception to be thrown.
+ *
+ * Calls that are not HTTP (messages of sockets and microservices, GraphQL) have no head to state limits in and no
+ * address: `partition` says who calls, given what Nest has in place of a request.
+ *
+ * @throws TypeError or RangeError, when it is made, naming the option, the value and the rule
+ * @example @UseGuards(rateLimitGuard({ limiter, partition: (request) => request.user.id }))
+ */
+export const rateLimitGuard: MakeLimit<Asked, Asked, NestGuard> = (options: object): NestGuard => {
+  const gate = createGate<Asked>('rateLimitGuard', options)
+  const { onDenied } = options as { onDenied?: (...args: unknown[]) => unknown }
+
+  return {
+    async canActivate(context) {
+      const request = context.switchToHttp().getRequest() as NestRequest
+      const own = onDenied && ((decision: Denied) => onDenied(request, context, decision))
+      if (context.getType() !== 'http') return guardCall(gate, [request, context], own)
+      const response = context.switchToHttp().getResponse() as NodeState | Reply
+      const node = ('raw' in response ? response.raw : response) as NodeState
+      const seen: Seen = {
+        address: () => clientAddress(request),
+        scope: () => scopeFor(request),
+        header: (name) => request.headers[name],
+        shared: node,
+      }
+      const verdict = await judge(gate, [request, context], seen, node)
+      if (verdict === 'pass') return true
+      // Nest has its own way to end what is not to go on; nothing is left to be answered.
+      if (verdict === 'over') return false
+      const denial = gate.denial(verdict)
+      const change =
+        'raw' in response ? changeReply(response, denial.status) : changeHead(response, denial.status)
+      return refuse(change, denial, () => own?.(verdict))
+    },
+  }
+}
+
+/**
+ * A module that guards all of an application.
+ * @throws TypeError or RangeError, when it is made, naming the option, the value and the rule
+ * @example @Module({ imports: [rateLimitModule({ policies: [tokenBucket({ name: 'burst', capacity: 100, refillPerSecond: 2 })] })] })
+ */
+export const rateLimitModule: MakeLimit<Asked, Asked, NestModule> = (options: object): NestModule => ({
+  module: class RateLimitModule {},
+  // The token by which Nest knows guards of the whole application, `APP_GUARD`.
+  providers: [{ provide: 'APP_GUARD', useValue: rateLimitGuard(options as never) }],
+})
+
+/** Throws for a call that may not pass; where the user's function fails, nothing of the refusal stays. */
+async function refuse(
+  change: Change,
+  denial: ReturnType<Gate<Asked>['denial']>,
+  own: () => unknown,
+): Promise<never> {
+  let exception: unknown
+  try {
+    setDenialHeaders(change, denial.headers)
+    exception = await own()
+    if (!(exception instanceof Error)) {
+      change.set('Content-Type', denial.contentType)
+      exception = new HttpException(JSON.parse(denial.body), denial.status)
+    }
+  } catch (error) {
+    change.undo()
+    throw errorOf('rateLimit', error)
+  }
+  throw exception
+}
+
+/** A call that has no head. */
+async function guardCall(
+  gate: Gate<Asked>,
+  args: Asked,
+  own: ((decision: Denied) => unknown) | undefined,
+): Promise<boolean> {
+  const seen: Seen = {
+    address: () => undefined,
+    scope: () => handlerOf(args[1]),
+    header: () => undefined,
+    shared: {},
+  }
+  const decision = await gate.decide(args, seen)
+  if (decision === undefined || decision === 'gone' || decision.allowed) return true
+  const exception = await own?.(decision)
+  if (exception instanceof Error) throw exception
+  const { body, status } = gate.denial(decision)
+  throw new HttpException(JSON.parse(body), status)
+}
+
+/** What is called where there is no route: the method of the class. */
+function handlerOf(context: NestContext): string {
+  return [context.getClass(), context.getHandler()].map((part) => (part as { name?: string }).name).join('.')
+}
+
+function scopeFor(request: object): string {
+  return 'routeOptions' in request
+    ? fastifyScope(request as RoutedByFastify)
+    : expressScope(request as Routed, undefined)
+}

@@ -1,0 +1,105 @@
+import { expectFunction } from './expect.js'
+import { clientAddress } from './http/address.js'
+import { createGate, type Seen } from './http/core.js'
+import { deny, handOver, handToErrors } from './http/node-answer.js'
+import { judge, type NodeState } from './http/node-judge.js'
+import type { MakeLimit } from './http/options.js'
+import { scopeOf } from './http/scope.js'
+
+export type { Denied } from './http/denial.js'
+export type { HeaderOptions, MissingPartition } from './http/options.js'
+
+/** What a request of `node:http` and `node:http2` has. A function of yours may ask for Node's own type instead. */
+export interface NodeLimitRequest {
+  readonly method?: string | undefined
+  readonly url?: string | undefined
+  readonly headers: { readonly [name: string]: string | string[] | undefined }
+  readonly socket: { readonly remoteAddress?: string | undefined }
+}
+
+/** What a response of `node:http` and `node:http2` has. A function of yours may ask for Node's own type instead. */
+export interface NodeLimitResponse {
+  statusCode: number
+  readonly headersSent: boolean
+  setHeader(name: string, value: string): unknown
+  end(): unknown
+  end(body: string): unknown
+}
+
+/** Answers requests: what `createServer` takes. */
+type Listener<Request, Response> = (request: Request, response: Response) => unknown
+
+/** Puts a limit before a listener. */
+export type NodeLimit = <Request extends NodeLimitRequest, Response extends NodeLimitResponse>(
+  listener: Listener<Request, Response>,
+) => (request: Request, response: Response) => void
+
+type Asked = readonly [request: NodeLimitRequest, response: NodeLimitResponse]
+
+/** What a server without a framework has to be told. */
+export interface NodeOptions {
+  /**
+   * Answers a request of which an error has come: one of your functions or the listener has thrown.
+   * @default 500 without a body, and the error on the console
+   */
+  onError?(error: unknown, request: NodeLimitRequest, response: NodeLimitResponse): unknown
+}
+
+/**
+ * Limits a listener of `node:http` or `node:http2`. The address is that of the connection; behind a proxy, `partition`
+ * says who calls. There are no routes, so policies that count per scope have one for each method, unless `scope` says more.
+ *
+ * @throws TypeError or RangeError, when it is made, naming the option, the value and the rule
+ * @example createServer(rateLimit({ policies })((request, response) => response.end('hello'))).listen(3000)
+ */
+export const rateLimit: MakeLimit<Asked, Asked, NodeLimit, NodeOptions> = (options: object): NodeLimit => {
+  const { onError = failed, ...others } = { ...(options as NodeOptions) }
+  expectFunction('onError', onError)
+  const gate = createGate<Asked>(
+    'rateLimit',
+    typeof options === 'object' && options !== null ? others : options,
+  )
+  const { onDenied } = others as { onDenied?: (...args: unknown[]) => unknown }
+
+  return (listener) =>
+    function rateLimit(request, response) {
+      const node = response as object as NodeState
+      const seen: Seen = {
+        address: () => clientAddress({ socket: request.socket }),
+        scope: () => scopeOf(request.method, ''),
+        header: (name) => request.headers[name],
+        shared: response,
+      }
+      /** What a framework would do with an error. */
+      async function next(error?: unknown): Promise<void> {
+        if (error === undefined) return void (await listener(request, response))
+        await onError(error, request, response)
+      }
+
+      async function run(): Promise<void> {
+        const verdict = await judge(gate, [request, response], seen, node)
+        if (verdict === 'over') return
+        if (verdict === 'pass') return next()
+        const denial = gate.denial(verdict)
+        if (onDenied === undefined) return deny(node, denial, next)
+        return handOver(node, denial, next, () => onDenied(request, response, verdict))
+      }
+
+      void run().catch((error: unknown) => handToErrors(node, next, error))
+    }
+}
+
+/** Nothing of what the listener had set for its own answer stays. What has begun cannot be answered any more. */
+function failed(error: unknown, _request: NodeLimitRequest, response: NodeLimitResponse): void {
+  console.error(error)
+  if (response.headersSent) throw error
+  const head = response as NodeLimitResponse & Named
+  for (const name of head.getHeaderNames()) head.removeHeader(name)
+  response.statusCode = 500
+  response.end()
+}
+
+interface Named {
+  getHeaderNames(): readonly string[]
+  removeHeader(name: string): void
+}
