@@ -17,8 +17,6 @@ export class Sorted<T> {
   #root: Node<T> | undefined
   #drawn = 1
   #size = 0
-  #first: T | undefined
-  #last: T | undefined
 
   /** @param compare negative when a comes before b */
   constructor(compare: (a: T, b: T) => number, weigh: (entry: T) => number = () => 0) {
@@ -36,11 +34,11 @@ export class Sorted<T> {
   }
 
   get first(): T | undefined {
-    return this.#first
+    return end(this.#root, 'left')
   }
 
   get last(): T | undefined {
-    return this.#last
+    return end(this.#root, 'right')
   }
 
   add(entry: T): void {
@@ -49,14 +47,10 @@ export class Sorted<T> {
     const node = { entry, drawn: this.#drawn, weight: 0, left: undefined, right: undefined }
     this.#root = this.#join(this.#join(before, this.#weighed(node)), after)
     this.#size += 1
-    if (this.#first === undefined || this.#compare(entry, this.#first) < 0) this.#first = entry
-    if (this.#last === undefined || this.#compare(this.#last, entry) < 0) this.#last = entry
   }
 
   remove(entry: T): void {
     this.#root = this.#without(this.#root, entry)
-    if (entry === this.#first) this.#first = end(this.#root, 'left')
-    if (entry === this.#last) this.#last = end(this.#root, 'right')
   }
 
   /** The weight of all entries before this one. */
