@@ -5,6 +5,7 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { createFetch } from '@ratepact/client'
+import { readRateLimitFields } from '@ratepact/contract'
 
 const option = (name, otherwise) =>
   process.argv.includes(`--${name}`) ? Number(process.argv[process.argv.indexOf(`--${name}`) + 1]) : otherwise
@@ -20,6 +21,12 @@ const whole = (send, path, init) => async () => {
   const response = await send(url(path), init?.())
   await response.arrayBuffer()
 }
+/** Reading what an answer states, and nothing else: no client can do with less. */
+const reading = async (input, init) => {
+  const response = await fetch(input, init)
+  readRateLimitFields((name) => response.headers.get(name))
+  return response
+}
 const { signal } = new AbortController()
 
 /** Each group is measured against its first. */
@@ -30,6 +37,7 @@ const groups = [
   },
   {
     'fetch, one bucket stated': whole(fetch, '/bucket'),
+    'fetch, the fields read': whole(reading, '/bucket'),
     'ratepact, one bucket stated': whole(paced(), '/bucket'),
   },
   {
@@ -115,3 +123,40 @@ for (const group of results) {
   }
 }
 server.disconnect()
+
+/** µs for each of so many calls to begin to wait, and to be let go of. */
+async function waitingUs(count) {
+  const answer = new Response(null, {
+    headers: {
+      RateLimit: '"slow";r=0;t=3600',
+      'RateLimit-Policy': '"slow";q=1;w=3600;ratepact-refill="bucket"',
+    },
+  })
+  const api = createFetch({ fetch: async () => answer, maxQueue: count, maxWaitSeconds: 31_536_000 })
+  await api('http://127.0.0.1/')
+  const started = performance.now()
+  const calls = Array.from({ length: count }, () => api('http://127.0.0.1/').catch(() => {}))
+  const waiting = performance.now()
+  await api.close()
+  await Promise.all(calls)
+  const ended = performance.now()
+  return [waiting - started, ended - waiting].map((ms) => (ms * 1000) / count)
+}
+
+for (const count of [100, 100, 1000, 3000, 8000]) {
+  const [begin, end] = await waitingUs(count)
+  console.log(`${count} calls wait: each ${begin.toFixed(1)} µs to begin, ${end.toFixed(1)} µs to end`)
+}
+
+/** µs for a call while so many partitions that were used before are idle. */
+async function besideIdleUs(count) {
+  const api = createFetch({ fetch: async () => new Response(null) })
+  for (let i = 0; i < count; i += 1) await api(`http://127.0.0.1:${i + 1}/`)
+  const started = performance.now()
+  for (let i = 0; i < 20_000; i += 1) await api('http://127.0.0.1/')
+  return (performance.now() - started) / 20
+}
+
+for (const count of [0, 0, 10, 1000]) {
+  console.log(`${count} partitions idle: ${(await besideIdleUs(count)).toFixed(1)} µs a call`)
+}
