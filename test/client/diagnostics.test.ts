@@ -37,7 +37,7 @@ describe('an event in words', () => {
   const cases: [Partial<ClientEvent>, string][] = [
     [
       { type: 'waiting', reason: 'limit', policy: 'burst', queued: 37, waitSeconds: 1.2 },
-      '37 calls wait because the limit "burst" leaves nothing now, for 1.2 s',
+      '37 calls wait because the limit "burst" leaves nothing now; as far as is known the first may go in 1.2 s',
     ],
     [
       { type: 'waiting', reason: 'answer', queued: 1 },
@@ -45,7 +45,7 @@ describe('an event in words', () => {
     ],
     [
       { type: 'waiting', reason: 'refusal', policy: 'day', queued: 2, waitSeconds: 30 },
-      '2 calls wait because the server refused a call by the limit "day" and asked to wait, for 30 s',
+      '2 calls wait because the server refused a call by the limit "day" and asked to wait; as far as is known the first may go in 30 s',
     ],
     [{ type: 'refused', status: 429, attempt: 1 }, 'refused with 429 at attempt 1'],
     [

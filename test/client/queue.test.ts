@@ -139,6 +139,17 @@ describe('a wait that is too long', () => {
     expect(sent).toHaveLength(1)
   })
 
+  it('is told in whole milliseconds, and never as less than it is', async () => {
+    const third = { ratelimit: '"a";r=0;t=1', 'ratelimit-policy': '"a";q=3;w=1;ratepact-refill="bucket"' }
+    const { clock, fetch } = fakeServer(() => respond(200, third))
+    const api = createFetch({ fetch, clock, maxWaitSeconds: 0 })
+    await api(url)
+    // The next of three in a second, and what the delay of a call may hide.
+    const refused = api(url)
+    await expect(refused).rejects.toMatchObject({ reason: 'max-wait', retryAfterSeconds: 0.344 })
+    await expect(refused).rejects.toThrow('#1 may be called again in 0.344 s')
+  })
+
   it('is refused for each call by its own measure', async () => {
     const { clock, fetch } = fakeServer(() => respond(200, exhausted))
     const api = createFetch({ fetch, clock, maxWaitSeconds: 5 })

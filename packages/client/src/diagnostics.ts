@@ -8,7 +8,7 @@ export function explain(event: ClientEvent): string {
 function told(event: ClientEvent): string {
   switch (event.type) {
     case 'waiting':
-      return `${calls(event.queued)} because ${why(event)}${span(', for ', event.waitSeconds)}`
+      return `${calls(event.queued)} because ${why(event)}${span('; as far as is known the first may go in ', event.waitSeconds)}`
     case 'refused':
       return `refused with ${event.status} at attempt ${event.attempt}${span(', to come back in ', event.retryAfterSeconds)}`
     case 'retrying': {

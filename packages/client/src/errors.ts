@@ -49,7 +49,7 @@ export function refusalError(
 ): RateLimitError {
   if (reason === 'closed') return closedError()
   if (!Number.isFinite(waitMs)) return new RateLimitError(reason, `${why[reason]}: ${where}`, { limits })
-  const retryAfterSeconds = Math.max(0, waitMs) / 1000
+  const retryAfterSeconds = Math.ceil(Math.max(0, waitMs)) / 1000
   const message = `${why[reason]}: ${where} may be called again in ${retryAfterSeconds} s`
   return new RateLimitError(reason, message, { retryAfterSeconds, limits })
 }

@@ -123,5 +123,5 @@ export function seconds<Name extends string>(
   ms: number | undefined,
 ): { [name in Name]?: number } {
   if (ms === undefined || !Number.isFinite(ms)) return {}
-  return { [name]: Math.max(0, ms) / 1000 } as { [name in Name]?: number }
+  return { [name]: Math.ceil(Math.max(0, ms)) / 1000 } as { [name in Name]?: number }
 }

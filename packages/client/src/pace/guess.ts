@@ -3,7 +3,7 @@ import type { Quota } from './quota.js'
 import { type Evidence, type Mode, Votes } from './votes.js'
 
 /** Units of refilling that a pause waits for: enough to show in whole units, whatever the delays hide. */
-const pauseUnits = 2.5
+const pauseUnits = 2
 const longestPauseMs = 15_000
 const doubtAfter = 3
 /** After so many pauses that told nothing no more are made. */
