@@ -76,6 +76,13 @@ describe('a check', () => {
     expect(await find(client({ keyPrefix: 'app:' }))).toEqual([])
   })
 
+  it.each<[string, RedisStoreOptions['connection'], object]>([
+    ['of its Sentinels', 'own', { role: 'slave' }],
+    ['of its own', 'shared', { readOnly: true }],
+  ])('finds that a client is set to read from replicas %s', async (_, connection = 'own', options) => {
+    expect(codes(await find(client(options), { connection }))).toContain('replica')
+  })
+
   it.each(['allkeys-lru', 'volatile-ttl'])(
     'finds that keys are dropped by %s where memory is bounded',
     async (policy) => {
