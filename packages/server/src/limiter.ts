@@ -142,9 +142,7 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
   const emit = tell ?? (() => {})
   const trials = createTrialWatch(clock, emit)
   const watch = createWatch(clock, emit, () => closing !== undefined)
-  const breaker = createBreaker(clock, store.timeoutMs ?? DEFAULT_TIMEOUT_MS, (state, retryInMs, error) =>
-    emit({ type: 'breaker', state, ...(error && { retryInMs, error }) }),
-  )
+  const breaker = createBreaker(clock, store.timeoutMs ?? DEFAULT_TIMEOUT_MS, watch.turned)
   const ask = createAsk(store, clock, breaker)
   const denials =
     settings.denyCache && store.remote === true

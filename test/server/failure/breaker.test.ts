@@ -213,6 +213,21 @@ it('a store that comes and goes floods nobody with events', async () => {
   expect(events.at(-1)).toMatchObject({ type: 'degraded' })
 })
 
+it('a breaker that opens and closes floods nobody with events', async () => {
+  const { clock, store, consume, fail, events, breaker } = open('open')
+  for (let round = 0; round < 200; round += 1) {
+    store.fare(refused())
+    await fail(3)
+    store.fare('up')
+    store.tell({ type: 'connected' })
+    expect((await consume()).source).toBe('store')
+    await clock.advance(1)
+  }
+  const states = breaker().map((event) => event.type === 'breaker' && event.state)
+  expect(states).toEqual(Array.from({ length: 5 }, () => ['open', 'closed']).flat())
+  expect(events.length).toBe(20)
+})
+
 it('a fault of configuration is told once a minute, with the number of calls', async () => {
   const { clock, store, consume, events } = open('open')
   store.fare(new StoreError('configuration', 'no', { code: 'NOPERM', remedy: 'Do this' }))

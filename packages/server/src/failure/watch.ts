@@ -1,6 +1,7 @@
 import type { Clock } from '@ratepact/contract'
 import { createRation } from '../tell/ration.js'
 import type { Happening } from '../tell/teller.js'
+import type { BreakerState } from './breaker.js'
 import type { StoreError } from './store-error.js'
 
 /** How calls are decided without the store. */
@@ -10,6 +11,8 @@ export type FailureMode = 'open' | 'closed' | 'local'
 export interface Watch {
   failed(error: StoreError, mode: FailureMode): void
   answered(): void
+  /** The breaker has opened, or closed again. */
+  turned(state: BreakerState, retryInMs: number, error: StoreError | undefined): void
 }
 
 const EVERY_MS = 1000
@@ -22,6 +25,8 @@ const MOST_CODES = 32
 /** Events are limited to one a second, faults of configuration to one a minute, so that an outage floods no log. */
 export function createWatch(clock: Clock, emit: (event: Happening) => void, isClosed: () => boolean): Watch {
   const turn = createRation(clock, EVERY_MS, TURNS_AT_ONCE)
+  const breakerTurn = createRation(clock, EVERY_MS, TURNS_AT_ONCE)
+  let toldOpen = false
   const faults = new Map<string, () => number>()
   let sinceMs: number | undefined
   let toldMs = 0
@@ -55,6 +60,12 @@ export function createWatch(clock: Clock, emit: (event: Happening) => void, isCl
       sinceMs = undefined
       calls = 0
       emit({ type: 'recovered', afterMs })
+    },
+    turned(state, retryInMs, error) {
+      // Its end is told of what was told.
+      const told = state === 'open' ? breakerTurn() > 0 : toldOpen
+      toldOpen = told && state === 'open'
+      if (told) emit({ type: 'breaker', state, ...(error && { retryInMs, error }) })
     },
   }
 }
