@@ -134,7 +134,8 @@ export interface Settings {
   readonly clock: Clock
 }
 
-const OPTIONS = [
+/** The names of all options. */
+export const LIMITER_OPTIONS: readonly string[] = [
   ...[
     'policies',
     'plans',
@@ -156,7 +157,7 @@ const LONGEST_HOLD_SECONDS = 10
 /** @throws TypeError or RangeError naming the option, the value and the rule */
 export function settingsFrom(options: LimiterOptions | PlannedLimiterOptions): Settings {
   expectObject('the options of createLimiter', options)
-  expectOnly('createLimiter', options, OPTIONS)
+  expectOnly('createLimiter', options, LIMITER_OPTIONS)
   const given: Partial<Omit<LimiterOptions & PlannedLimiterOptions, 'candidate'>> & {
     readonly candidate?: unknown
   } = options
@@ -176,6 +177,7 @@ export function settingsFrom(options: LimiterOptions | PlannedLimiterOptions): S
   const rules = rulesFrom({ policies, plans, defaultPlan, candidate }, (policy) =>
     holdMs > 0 ? withHold(policy, holdMs * 1000) : policy,
   )
+  if (hold !== undefined) expectHolding(hold, rules)
   expectStore(store)
   expectOnStoreFailure(onStoreFailure)
   expectOneOf('blocks', blocks, [true, false])
@@ -223,6 +225,14 @@ export function expectClock(clock: Clock): void {
   expectNow('clock', clock)
   expectFunction('clock.setTimeout', clock.setTimeout)
   expectFunction('clock.clearTimeout', clock.clearTimeout)
+}
+
+function expectHolding(seconds: number, { all }: Rules): void {
+  if (all.some(({ holdUs }) => holdUs !== undefined)) return
+  const names = all.map(({ name }) => show(name)).join(', ')
+  throw new TypeError(
+    `Expected a policy that can hold calls for ${seconds} s, a token bucket or a fixed window that grants a unit in that time, got ${names}`,
+  )
 }
 
 function expectSlotBy(slotBy: string | undefined, { all }: Rules): void {

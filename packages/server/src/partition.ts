@@ -34,7 +34,8 @@ export function valuesOf(
   kinds: readonly string[],
 ): Readonly<Record<string, string>> {
   const record = typeof partition === 'string' ? { client: partition } : partition
-  if (typeof record !== 'object' || record === null) throw missing('client', policies, partition)
+  if (typeof record !== 'object' || record === null || Array.isArray(record))
+    throw missing('client', policies, partition)
   for (const kind of Object.keys(record)) if (!kinds.includes(kind)) throw uncounted(kind, kinds)
   for (const policy of policies) {
     const value = Object.hasOwn(record, policy.by)
@@ -65,7 +66,7 @@ function namedValues(
   kinds: readonly string[],
 ): readonly (readonly [kind: string, value: string])[] {
   const record = typeof partition === 'string' ? { client: partition } : partition
-  if (typeof record !== 'object' || record === null)
+  if (typeof record !== 'object' || record === null || Array.isArray(record))
     throw new PartitionError(
       `Expected a partition to be a text or a record of texts, got ${show(record)}`,
       'client',

@@ -1,6 +1,6 @@
 import { expected, expectObject, expectOnly, show } from './expect.js'
 import { expectPolicies } from './policies.js'
-import type { Policy } from './policy.js'
+import { keptName, type Policy } from './policy.js'
 
 /** Lists of policies by the name of a plan. */
 export type Plans = { readonly [plan: string]: readonly Policy[] }
@@ -60,6 +60,7 @@ export function rulesFrom(
   }
   if (policies !== undefined) throw new TypeError('Expected either policies or plans, got both')
   const lists = listsOf(members, plans, candidate)
+  expectUnits(lists)
   if (defaultPlan !== undefined && !lists.has(defaultPlan as string))
     throw new TypeError(
       expected('defaultPlan', `one of ${[...lists.keys()].map(show).join(', ')}`, defaultPlan),
@@ -141,6 +142,22 @@ function listsOf(members: Members, plans: unknown, candidate: unknown): Readonly
   }
   if (lists.size === 0) throw new TypeError('Expected plans to have at least one plan, got none')
   return lists
+}
+
+/** Policies of two plans that share what they count must count the same. */
+function expectUnits(lists: ReadonlyMap<string, Chosen>): void {
+  const known = new Map<string, readonly [plan: string, unit: string]>()
+  for (const [plan, { all }] of lists)
+    for (const policy of all) {
+      const { name, algorithm, by, perScope, unit } = policy
+      const shared = [keptName(policy), algorithm, by, perScope].join(' ')
+      const [other, its] = known.get(shared) ?? [plan, unit]
+      known.set(shared, [other, its])
+      if (its !== unit)
+        throw new TypeError(
+          `Expected the policies ${show(name)} of the plans ${show(other)} and ${show(plan)}, which share what they count, to have one unit, got ${show(its)} and ${show(unit)}`,
+        )
+    }
 }
 
 function candidateOf(given: unknown, option: string): readonly Policy[] {

@@ -45,7 +45,7 @@ export async function play(
     store,
     onStoreFailure: 'closed',
     denyCache: false,
-    ...(holdUs > 0 && { hold: holdUs / 1e6 }),
+    ...(canHold(counted) && { hold: holdUs / 1e6 }),
   }) as Limiter
   const game: Game = {
     counted,
@@ -63,6 +63,17 @@ export async function play(
   } finally {
     await limiter.close()
   }
+}
+
+/** Whether any rule may hold calls; a limiter that is told to, and can not, says so. */
+function canHold(counted: readonly Counted[]): boolean {
+  return counted.some(({ rule }) => {
+    if (!('holdUs' in rule) || !rule.holdUs) return false
+    if (rule.kind === 'bucket') return true
+    return (
+      (rule.kind === 'calendar' || rule.kind === 'from-first') && rule.quota * rule.holdUs >= rule.windowUs
+    )
+  })
 }
 
 async function take(game: Game, { move, verb, who, cost, back }: Step): Promise<void> {

@@ -2,12 +2,12 @@ import { createLimiter, memoryStore, tokenBucket } from '@ratepact/server'
 import { rateLimit } from '@ratepact/server/express'
 import { describe, expect, it } from 'vitest'
 
-const policy = tokenBucket({ name: 'all', capacity: 10, refillPerSecond: 1 })
+const policy = tokenBucket({ name: 'all', capacity: 20, refillPerSecond: 1 })
 const policies = [policy]
 const limiter = createLimiter({ policies })
 const byAccount = tokenBucket({ name: 'daily', capacity: 10, refillPerSecond: 1, by: 'account' })
 const limiters =
-  'policies, plans, defaultPlan, candidate, store, blocks, denyCache, denyCacheMaxSeconds, idSeconds, leases, shards, hold, countInstances, onEvent, onDecision, logger, clock'
+  'policies, plans, defaultPlan, candidate, store, blocks, denyCache, denyCacheMaxSeconds, leases, shards, random, idSeconds, hold, countInstances, onEvent, onDecision, logger, clock'
 const ours =
   'partition, missingPartition, cost, scope, plan, skip, onDenied, onStoreFailure, headers, onWarning'
 
@@ -15,6 +15,12 @@ describe('rateLimit', () => {
   it('is named, for traces that show the names of middleware', () => {
     expect(rateLimit({ policies }).name).toBe('rateLimit')
     expect(rateLimit({ limiter })).toHaveLength(3)
+  })
+
+  it('takes all that a limiter is made from', () => {
+    expect(rateLimit({ policies, random: () => 0.5, shards: { client: 2 }, denyCache: false })).toBeTypeOf(
+      'function',
+    )
   })
 
   it.each<readonly [given: unknown, message: string]>([

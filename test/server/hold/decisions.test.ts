@@ -33,6 +33,8 @@ function short(decision: Decision | boolean): string {
 }
 
 const second = fixedWindow({ name: 'second', quota: 10, windowSeconds: 1 })
+/** One that can hold, and does not here. */
+const wide = tokenBucket({ name: 'wide', capacity: 1000, refillPerSecond: 1000 })
 const minute = fixedWindow({ name: 'minute', quota: 120, windowSeconds: 60, anchor: 'first-request' })
 
 const tables: Record<string, { hold: number; policies: readonly Policy[]; rows: readonly Row[] }> = {
@@ -147,10 +149,10 @@ const tables: Record<string, { hold: number; policies: readonly Policy[]; rows: 
   },
   'a window that grants less than a unit within the time holds nothing': {
     hold: 1,
-    policies: [fixedWindow({ name: 'rare', quota: 10, windowSeconds: 60, anchor: 'first-request' })],
+    policies: [fixedWindow({ name: 'rare', quota: 10, windowSeconds: 60, anchor: 'first-request' }), wide],
     rows: [
-      [0, 'consume 10', 'admitted 0/60000ms/60s'],
-      [59_999, 'consume 1', 'refused 0/1ms/1s by rare after 0.001'],
+      [0, 'consume 10', 'admitted 0/60000ms/60s 990/990ms/1s'],
+      [59_999, 'consume 1', 'refused 0/1ms/1s 1000/1000ms/1s by rare after 0.001'],
     ],
   },
   'of several policies the last one to have its units says how long, and times count from then': {
@@ -182,11 +184,11 @@ const tables: Record<string, { hold: number; policies: readonly Policy[]; rows: 
   },
   'a leaky bucket stays the queue that it is': {
     hold: 1,
-    policies: [leakyBucket({ name: 'queue', capacity: 2, leakPerSecond: 1 })],
+    policies: [leakyBucket({ name: 'queue', capacity: 2, leakPerSecond: 1 }), wide],
     rows: [
-      [0, 'consume 1', 'admitted 1/1000ms/1s'],
-      [0, 'consume 1', 'admitted +1000ms 0/1000ms/1s'],
-      [0, 'consume 1', 'refused 0/1000ms/1s by queue after 1'],
+      [0, 'consume 1', 'admitted 1/1000ms/1s 999/999ms/1s'],
+      [0, 'consume 1', 'admitted +1000ms 0/1000ms/1s 998/998ms/1s'],
+      [0, 'consume 1', 'refused 0/1000ms/1s 998/998ms/1s by queue after 1'],
     ],
   },
   'what a held call gives back is there for others': {

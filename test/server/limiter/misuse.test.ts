@@ -1,4 +1,12 @@
-import { createLimiter, memoryStore, PartitionError, type Policy, tokenBucket } from '@ratepact/server'
+import {
+  concurrency,
+  createLimiter,
+  fixedWindow,
+  memoryStore,
+  PartitionError,
+  type Policy,
+  tokenBucket,
+} from '@ratepact/server'
 import { describe, expect, it } from 'vitest'
 
 const options = { name: 'burst', capacity: 10, refillPerSecond: 1 }
@@ -86,6 +94,24 @@ describe('a limiter is refused when it is built', () => {
     [limiter({ hold: 11 }), 'got 11'],
     [limiter({ hold: Number.NaN }), 'got NaN'],
     [limiter({ hold: '1' }), 'got "1"'],
+    [
+      limiter({ hold: 1, policies: [fixedWindow({ name: 'hourly', quota: 10, windowSeconds: 3600 })] }),
+      'Expected a policy that can hold calls for 1 s, a token bucket or a fixed window that grants a unit in that time, got "hourly"',
+    ],
+    [
+      limiter({ hold: 1, policies: [concurrency({ name: 'jobs', limit: 1, leaseSeconds: 9 })] }),
+      'got "jobs"',
+    ],
+    [
+      () =>
+        createLimiter({
+          plans: {
+            free: [tokenBucket({ name: 'burst', capacity: 1, refillPerSecond: 1 })],
+            pro: [tokenBucket({ name: 'burst', capacity: 9, refillPerSecond: 1, unit: 'content-bytes' })],
+          },
+        }),
+      'Expected the policies "burst" of the plans "free" and "pro", which share what they count, to have one unit, got "requests" and "content-bytes"',
+    ],
     [limiter({ onEvent: 'log' }), 'Expected onEvent to be a function, got "log"'],
     [limiter({ policy: [] }), 'Unknown option "policy" of createLimiter'],
   ])('case %#', (build, message) => {
@@ -123,6 +149,7 @@ describe('a call is refused with an error that says what to do', () => {
     [{ client: 7 }, 'got 7'],
     [{}, 'got undefined'],
     [42, 'got 42'],
+    [['a'], 'expected partition.client to be a text that is not empty, got an array of 1'],
   ])('when the partition is %j', async (partition, message) => {
     await expect(one.consume(partition as never)).rejects.toThrow(message)
     await expect(one.peek(partition as never)).rejects.toThrow(PartitionError)

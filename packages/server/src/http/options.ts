@@ -6,6 +6,7 @@ import type { Limiter } from '../limiter.js'
 import {
   type CandidatesOf,
   expectClock,
+  LIMITER_OPTIONS,
   type LimiterOptions,
   type ListIn,
   type NoCandidates,
@@ -182,11 +183,8 @@ const OWN = [
   'headers',
   'onWarning',
 ]
-/** The options that a limiter is made from. */
-export const OF_LIMITER: readonly string[] = [
-  ...['policies', 'plans', 'defaultPlan', 'candidate', 'store', 'blocks', 'denyCache', 'denyCacheMaxSeconds'],
-  ...['idSeconds', 'leases', 'shards', 'hold', 'countInstances', 'onEvent', 'onDecision', 'logger', 'clock'],
-]
+/** The options that a limiter is made from; the mode is an adapter's own, for its calls. */
+export const OF_LIMITER: readonly string[] = LIMITER_OPTIONS.filter((name) => name !== 'onStoreFailure')
 
 /** Checks the options of an adapter, all but those that the limiter checks. @throws TypeError naming the option */
 export function expectHttpOptions(adapter: string, options: unknown): asserts options is AnyHttpOptions {
