@@ -1,7 +1,6 @@
-import { clientAddress } from './http/address.js'
 import { createGate } from './http/core.js'
 import type { Denied } from './http/denial.js'
-import { expressScope, type Routed } from './http/express-scope.js'
+import { expressScope, expressTrust, type Routed } from './http/express-scope.js'
 import { deny, handOver, handToErrors } from './http/node-answer.js'
 import { judge, type NodeState } from './http/node-judge.js'
 import type { ByLimiter, ByPlans, ByPolicies, HttpOptions, NeedsPartition } from './http/options.js'
@@ -91,7 +90,9 @@ export function rateLimit(
   return function rateLimit(request, response, next) {
     const node = response as ExpressResponse & NodeState
     const seen = {
-      address: () => clientAddress(request),
+      from: request,
+      trust: () => expressTrust(request as Routed),
+      method: request.method,
       scope: () => expressScope(request as Routed, rateLimit),
       header: (name: string) => request.headers[name],
       shared: response,

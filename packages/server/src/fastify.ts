@@ -1,7 +1,6 @@
-import { clientAddress } from './http/address.js'
 import { createGate, type Seen } from './http/core.js'
 import { errorOf } from './http/error.js'
-import { fastifyScope } from './http/fastify-scope.js'
+import { fastifyScope, fastifyTrust } from './http/fastify-scope.js'
 import { judge, type NodeState } from './http/node-judge.js'
 import type { MakeLimit } from './http/options.js'
 import { answerReply, type Reply } from './http/reply.js'
@@ -54,7 +53,9 @@ export const rateLimit: MakeLimit<Asked, Asked, FastifyLimit> = (options: object
 
   return function rateLimit(request, reply, done) {
     const seen: Seen = {
-      address: () => clientAddress(request),
+      from: request,
+      trust: () => fastifyTrust(request),
+      method: request.method,
       scope: () => fastifyScope(request),
       header: (name) => request.headers[name],
       shared: reply.raw,

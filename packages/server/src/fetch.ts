@@ -1,4 +1,4 @@
-import { expected } from './expect.js'
+import { expected, expectFunction } from './expect.js'
 import { createGate } from './http/core.js'
 import type { Denial, Denied } from './http/denial.js'
 import { setDenialHeaders } from './http/denial-head.js'
@@ -17,7 +17,7 @@ export type { HeaderOptions, MissingPartition } from './http/options.js'
 // biome-ignore lint/suspicious/noExplicitAny: each platform has its own, and the functions say which they want
 export type FetchArgs = readonly [request: Request, ...platform: any[]]
 
-/** Options of `rateLimit`. `partition` is needed: a Request does not say from which address it came. */
+/** Options of `rateLimit`. `partition` or `address` is needed: a Request does not say from which address it came. */
 export interface FetchOptions<
   Name extends string = string,
   Kind extends string = string,
@@ -28,6 +28,11 @@ export interface FetchOptions<
    * limits are put into the head of what it returns.
    */
   onDenied?(request: Request, decision: Denied<Name>): Response | Promise<Response>
+  /**
+   * From which address a request came, as the platform says and never as the client says. With it `partition` may be
+   * left out, and `allow` and `deny` work.
+   */
+  address?(...args: FetchArgs): string | undefined
 }
 
 /** Answers requests. */
@@ -62,13 +67,15 @@ export function rateLimit<Name extends string, Kind extends string, Counted exte
 export function rateLimit(
   options: (ByLimiter<string, string> | ByPolicies<readonly Policy[]> | ByPlans<Plans>) & FetchOptions,
 ): FetchLimit {
-  expectPartition(options)
-  const gate = createGate<FetchArgs>('rateLimit', options)
+  expectWho(options)
+  const { address, ...others } = { ...options }
+  const gate = createGate<FetchArgs>('rateLimit', typeof options === 'object' ? others : options)
   return (handler) =>
     async (...args) => {
       const [request] = args
       const seen = {
-        address: () => undefined,
+        from: { ip: address?.(...(args as FetchArgs)) },
+        method: request.method,
         scope: () => scopeOf(request.method, ''),
         header: (name: string) => request.headers.get(name),
         shared: request,
@@ -88,13 +95,17 @@ export function rateLimit(
     }
 }
 
-/** Anything else would be refused at each request. */
-function expectPartition(options: unknown): void {
+/** Without either, every request would be refused. */
+function expectWho(options: unknown): void {
   if (typeof options !== 'object' || options === null) return
-  if ((options as Partial<FetchOptions>).partition !== undefined) return
-  throw new TypeError(
-    expected('partition', 'a function: a Request does not say from whom it came', undefined),
-  )
+  const { partition, address, allow, deny } = options as Partial<FetchOptions>
+  if (address !== undefined) expectFunction('address', address)
+  else if (partition === undefined)
+    throw new TypeError(
+      expected('partition', 'a function: a Request does not say from whom it came', undefined),
+    )
+  else if (allow !== undefined || deny !== undefined)
+    throw new TypeError(expected('address', 'a function where there is allow or deny', undefined))
 }
 
 async function deny(

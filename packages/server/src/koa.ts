@@ -1,9 +1,8 @@
-import { clientAddress } from './http/address.js'
 import { createGate, type Seen } from './http/core.js'
 import type { Denial } from './http/denial.js'
 import { setDenialHead, setDenialHeaders } from './http/denial-head.js'
 import { errorOf } from './http/error.js'
-import { koaScope, type RoutedByKoa } from './http/koa-scope.js'
+import { koaScope, koaTrust, type RoutedByKoa, type TrustedByKoa } from './http/koa-scope.js'
 import { changeHead } from './http/node-change.js'
 import { judge, type NodeState } from './http/node-judge.js'
 import type { MakeLimit } from './http/options.js'
@@ -47,8 +46,10 @@ export const rateLimit: MakeLimit<Asked, Asked, KoaMiddleware> = (options: objec
 
   return async function rateLimit(context, next) {
     const seen: Seen = {
-      // An empty text where there is none.
-      address: () => clientAddress(context),
+      // Its address is an empty text where there is none.
+      from: context,
+      trust: () => koaTrust(context as TrustedByKoa),
+      method: context.method,
       scope: () => koaScope(context as RoutedByKoa),
       header: (name) => context.headers[name],
       shared: context.res,

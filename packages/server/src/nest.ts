@@ -1,11 +1,11 @@
 import { HttpException } from '@nestjs/common'
-import { clientAddress } from './http/address.js'
+import type { Trust } from './http/address-watch.js'
 import { createGate, type Gate, type Seen } from './http/core.js'
 import type { Denied } from './http/denial.js'
 import { setDenialHeaders } from './http/denial-head.js'
 import { errorOf } from './http/error.js'
-import { expressScope, type Routed } from './http/express-scope.js'
-import { fastifyScope, type RoutedByFastify } from './http/fastify-scope.js'
+import { expressScope, expressTrust, type Routed } from './http/express-scope.js'
+import { fastifyScope, fastifyTrust, type RoutedByFastify } from './http/fastify-scope.js'
 import { type Change, changeHead } from './http/node-change.js'
 import { judge, type NodeState } from './http/node-judge.js'
 import type { MakeLimit } from './http/options.js'
@@ -67,7 +67,9 @@ export const rateLimitGuard: MakeLimit<Asked, Asked, NestGuard> = (options: obje
       const response = context.switchToHttp().getResponse() as NodeState | Reply
       const node = ('raw' in response ? response.raw : response) as NodeState
       const seen: Seen = {
-        address: () => clientAddress(request),
+        from: request,
+        trust: () => trustFor(request),
+        method: request.method,
         scope: () => scopeFor(request),
         header: (name) => request.headers[name],
         shared: node,
@@ -123,7 +125,8 @@ async function guardCall(
   own: ((decision: Denied) => unknown) | undefined,
 ): Promise<boolean> {
   const seen: Seen = {
-    address: () => undefined,
+    from: {},
+    method: undefined,
     scope: () => handlerOf(args[1]),
     header: () => undefined,
     shared: {},
@@ -145,4 +148,8 @@ function scopeFor(request: object): string {
   return 'routeOptions' in request
     ? fastifyScope(request as RoutedByFastify)
     : expressScope(request as Routed, undefined)
+}
+
+function trustFor(request: object): Trust {
+  return 'routeOptions' in request ? fastifyTrust(request) : expressTrust(request as Routed)
 }

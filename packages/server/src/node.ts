@@ -1,5 +1,4 @@
 import { expectFunction } from './expect.js'
-import { clientAddress } from './http/address.js'
 import { createGate, type Seen } from './http/core.js'
 import { deny, handOver, handToErrors } from './http/node-answer.js'
 import { judge, type NodeState } from './http/node-judge.js'
@@ -65,7 +64,9 @@ export const rateLimit: MakeLimit<Asked, Asked, NodeLimit, NodeOptions> = (optio
     function rateLimit(request, response) {
       const node = response as object as NodeState
       const seen: Seen = {
-        address: () => clientAddress({ socket: request.socket }),
+        from: { socket: request.socket },
+        trust: () => 'none',
+        method: request.method,
         scope: () => scopeOf(request.method, ''),
         header: (name) => request.headers[name],
         shared: response,

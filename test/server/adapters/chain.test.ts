@@ -37,7 +37,7 @@ describe.each(fronts)('Several limiters on $name', ({ open }) => {
 
   it('charge a refused request nowhere: those before the one that refuses give back', async () => {
     const limiters = [limiterOf(burst), limiterOf(burst), limiterOf(one)]
-    const { ask } = await open(limiters.map((limiter) => ({ limiter, partition })))
+    const { ask } = await open(limiters.map((limiter) => ({ limiter, partition, onWarning: () => {} })))
     await ask('/')
     for (let i = 0; i < 3; i += 1) expect((await ask('/')).status).toBe(429)
     for (const limiter of limiters.slice(0, 2))

@@ -58,12 +58,22 @@ export interface Served {
   readonly errors: unknown[]
 }
 
+export type Trust = 'none' | 'nearest' | 'all'
+
 export interface Front {
   readonly name: string
   readonly http: 1 | 2
-  /** Serves `/` with limiters before the handler, each made of the options given; another path is nobody's. */
-  open(limits: readonly Options[], handler?: Handler): Promise<Served>
+  /** Whether the framework has a say about proxies. */
+  readonly proxies: boolean
+  /**
+   * Serves `/` with limiters before the handler, each made of the options given; another path is nobody's. The framework
+   * is told to trust no proxy, the nearest, or whatever a request says.
+   */
+  open(limits: readonly Options[], handler?: Handler, trust?: Trust): Promise<Served>
 }
+
+const EXPRESS = { none: false, nearest: 1, all: true }
+const FASTIFY = { none: false, nearest: '127.0.0.1', all: true }
 
 const FUNCTIONS = ['partition', 'cost', 'scope', 'plan', 'skip']
 
@@ -119,10 +129,12 @@ function expressFront(name: string, express: typeof express5): Front {
   return {
     name,
     http: 1,
-    async open(limits, handler = () => ({ body: 'handled' })) {
+    proxies: true,
+    async open(limits, handler = () => ({ body: 'handled' }), trust = 'none') {
       const errors: unknown[] = []
       const app = express()
       app.disable('x-powered-by')
+      app.set('trust proxy', EXPRESS[trust])
       const write = async (res: express5.Response, reply: Reply): Promise<void> => {
         if (!isWhole(reply)) return writeNode(res, reply)
         if (reply.status !== undefined) res.status(reply.status)
@@ -162,9 +174,13 @@ function fastifyFront(http: 1 | 2): Front {
   return {
     name: http === 1 ? 'Fastify' : 'Fastify over HTTP/2',
     http,
-    async open(limits, handler = () => ({ body: 'handled' })) {
+    proxies: true,
+    async open(limits, handler = () => ({ body: 'handled' }), trust = 'none') {
       const errors: unknown[] = []
-      const app = (http === 2 ? Fastify({ http2: true }) : Fastify()) as unknown as FastifyInstance
+      const trustProxy = FASTIFY[trust]
+      const app = (http === 2
+        ? Fastify({ http2: true, trustProxy })
+        : Fastify({ trustProxy })) as unknown as FastifyInstance
       app.setErrorHandler((error, _request, reply) => {
         errors.push(error)
         return reply.code(500).send('failed')
@@ -211,9 +227,10 @@ function koaFront(http: 1 | 2): Front {
   return {
     name: http === 1 ? 'Koa' : 'Koa over HTTP/2',
     http,
-    async open(limits, handler = () => ({ body: 'handled' })) {
+    proxies: true,
+    async open(limits, handler = () => ({ body: 'handled' }), trust = 'none') {
       const errors: unknown[] = []
-      const app = new Koa()
+      const app = new Koa(trust === 'none' ? {} : { proxy: true, maxIpsCount: trust === 'all' ? 0 : 1 })
       app.on('error', (error) => errors.push(error))
       const write = (ctx: Koa.Context, reply: Reply): void => {
         if (reply.status !== undefined) ctx.status = reply.status
@@ -245,7 +262,8 @@ function nestFront(platform: 'Express' | 'Fastify'): Front {
   return {
     name: `Nest on ${platform}`,
     http: 1,
-    async open(limits, handler = () => ({ body: 'handled' })) {
+    proxies: true,
+    async open(limits, handler = () => ({ body: 'handled' }), trust = 'none') {
       const errors: unknown[] = []
       class Root {
         async root(request: HasHeaders, response: unknown): Promise<void> {
@@ -281,7 +299,8 @@ function nestFront(platform: 'Express' | 'Fastify'): Front {
         } as never)
       })
       Module({ controllers: [Root], imports: imports as never })(App)
-      const adapter = platform === 'Express' ? new ExpressAdapter() : new FastifyAdapter()
+      const adapter =
+        platform === 'Express' ? new ExpressAdapter() : new FastifyAdapter({ trustProxy: FASTIFY[trust] })
       const app = await NestFactory.create<NestExpressApplication & NestFastifyApplication>(
         App,
         adapter as never,
@@ -290,6 +309,7 @@ function nestFront(platform: 'Express' | 'Fastify'): Front {
         },
       )
       onTestFinished(() => app.close())
+      if (platform === 'Express') app.set('trust proxy', EXPRESS[trust])
       app.useGlobalFilters({
         catch(error: unknown, host: import('@nestjs/common').ArgumentsHost) {
           const response = host.switchToHttp().getResponse()
@@ -314,6 +334,7 @@ function nodeFront(http: 1 | 2): Front {
   return {
     name: http === 1 ? 'node:http' : 'node:http2',
     http,
+    proxies: false,
     async open(limits, handler = () => ({ body: 'handled' })) {
       const errors: unknown[] = []
       const onError = (
@@ -352,6 +373,7 @@ function nodeFront(http: 1 | 2): Front {
 const fetchFront: Front = {
   name: 'a fetch handler',
   http: 1,
+  proxies: false,
   async open(limits, handler = () => ({ body: 'handled' })) {
     const errors: unknown[] = []
     const fetchCall = (request: Request): Call => ({
@@ -367,14 +389,15 @@ const fetchFront: Front = {
         headers: reply.headers ?? {},
       })
     }
-    let handle = async (request: Request): Promise<Response> =>
+    let handle = async (request: Request, _platform: unknown): Promise<Response> =>
       new URL(request.url).pathname === '/'
         ? respond(await handler(fetchCall(request)))
         : new Response(null, { status: 404 })
     for (const options of limits.toReversed()) {
       const own = options.onDenied
       const limit = fetchLimit({
-        partition: () => '127.0.0.1',
+        address: (_request: Request, { incoming }: { incoming: IncomingMessage }) =>
+          incoming.socket.remoteAddress,
         ...adapted(options, fetchCall),
         ...(own && {
           onDenied: async (request: Request, decision: Denied) => {
@@ -385,9 +408,9 @@ const fetchFront: Front = {
       } as never)
       handle = limit(handle)
     }
-    const guarded = async (request: Request): Promise<Response> => {
+    const guarded = async (request: Request, platform: unknown): Promise<Response> => {
       try {
-        return await handle(request)
+        return await handle(request, platform)
       } catch (error) {
         errors.push(error)
         return new Response('failed', { status: 500 })

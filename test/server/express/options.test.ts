@@ -9,7 +9,7 @@ const byAccount = tokenBucket({ name: 'daily', capacity: 10, refillPerSecond: 1,
 const limiters =
   'policies, plans, defaultPlan, candidate, store, blocks, denyCache, denyCacheMaxSeconds, leases, shards, random, idSeconds, hold, countInstances, onEvent, onDecision, logger, clock'
 const ours =
-  'partition, missingPartition, cost, scope, plan, skip, onDenied, onStoreFailure, headers, onWarning'
+  'partition, missingPartition, cost, scope, plan, skip, allow, deny, preflights, onDenied, onStoreFailure, headers, onWarning'
 
 describe('rateLimit', () => {
   it('is named, for traces that show the names of middleware', () => {

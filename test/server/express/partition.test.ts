@@ -46,49 +46,6 @@ describe.each(majors)('Who is counted on %s', (_, express) => {
     return { ...(await serve(app)), owners, warnings }
   }
 
-  describe('by the address', () => {
-    const forged = ['1.1.1.1', '2.2.2.2', 'unknown', '::1', ''].map((text) => ({
-      headers: { 'x-forwarded-for': text },
-    }))
-
-    it('is whoever connects, whatever the headers say', async () => {
-      const { ask, owners, warnings } = await start({})
-      for (const asking of forged) await ask('/', asking)
-      expect(owners).toEqual(Array(forged.length).fill('client=127.0.0.1'))
-      expect(warnings).toEqual([])
-    })
-
-    it('is whom the one trusted proxy names, whatever stands before it', async () => {
-      const { ask, owners } = await start({}, (app) => app.set('trust proxy', 1))
-      for (const left of ['', '1.1.1.1, ', 'garbage, 2.2.2.2, '])
-        await ask('/', { headers: { 'x-forwarded-for': `${left}203.0.113.7` } })
-      await ask('/', { headers: { 'x-forwarded-for': '::ffff:203.0.113.7' } })
-      await ask('/', { headers: { 'x-forwarded-for': '203.0.113.7:5123' } })
-      await ask('/', { headers: { 'x-forwarded-for': '1.1.1.1, 2001:db8:1:2:3:4:5:6' } })
-      expect(owners).toEqual([...Array(5).fill('client=203.0.113.7'), 'client=2001:db8:1:2::/64'])
-    })
-
-    it('fails, and shares no bucket, where there is no address', async () => {
-      for (const missingPartition of [undefined, 'address', 'reject'] as const) {
-        const { ask, owners } = await start({ ...(missingPartition && { missingPartition }) }, (app) => {
-          app.set('trust proxy', true)
-        })
-        const answer = await ask('/', { headers: { 'x-forwarded-for': 'unknown' } })
-        expect(answer.status).toBe(500)
-        expect(JSON.parse(answer.body).name).toBe('PartitionError')
-        expect(owners).toEqual([])
-      }
-    })
-
-    it('passes uncounted where there is no address, if that was asked for', async () => {
-      const { ask, owners } = await start({ missingPartition: 'skip' }, (app) => app.set('trust proxy', true))
-      const answer = await ask('/', { headers: { 'x-forwarded-for': 'unknown' } })
-      expect(answer.status).toBe(200)
-      expect(answer.headers.ratelimit).toBeUndefined()
-      expect(owners).toEqual([])
-    })
-  })
-
   describe('by what the user says', () => {
     const partition = (req: { get(name: string): string | undefined }) => ({
       client: req.get('x-client'),

@@ -76,26 +76,3 @@ describe.each(majors)('plans on %s', (_, express) => {
     expect((await ask('/', { headers: { 'x-plan': 'broken' } })).status).toBe(500)
   })
 })
-
-describe.each(majors)('a blocked client on %s', (_, express) => {
-  it('gets a 429 that says so, with a wait unless it is for ever', async () => {
-    const limiter = createLimiter({ policies: plans.free, blocks: true })
-    const app = express()
-    app.use(rateLimit({ limiter, partition: () => 'a' }))
-    const { ask } = await serve(app)
-    await limiter.block('a', 60)
-    const timed = await ask('/')
-    expect([timed.status, timed.headers['retry-after'], timed.headers.ratelimit]).toEqual([
-      429,
-      '60',
-      undefined,
-    ])
-    expect(JSON.parse(timed.body)).toMatchObject({
-      type: expect.stringMatching(/abnormal-usage-detected$/),
-      status: 429,
-    })
-    await limiter.block('a', 'forever')
-    const forEver = await ask('/')
-    expect([forEver.status, forEver.headers['retry-after']]).toEqual([429, undefined])
-  })
-})

@@ -7,6 +7,9 @@ export interface Addressed {
   readonly socket?: { readonly remoteAddress?: string | undefined } | null | undefined
 }
 
+/** An address in whole. */
+export type Address = ipaddr.IPv4 | ipaddr.IPv6
+
 /** Longer than any address with zone, brackets and port; more is not looked at. */
 const LONGEST = 100
 const BRACKETED = /^\[([^\]]*)\](?::\d{1,5})?$/
@@ -23,13 +26,24 @@ const DOTTED_TAIL = /^(.*:)(\d+\.\d+\.\d+\.\d+)$/
  */
 export function clientAddress(request: Addressed): string | undefined {
   const given = request.ip ?? request.socket?.remoteAddress
+  if (typeof given === 'string' && ipaddr.IPv4.isValidFourPartDecimal(given)) return given
+  const address = addressIn(given)
+  return address === undefined ? undefined : networkOf(address)
+}
+
+/** The whole address that a text is: IPv4 also where it is inside IPv6. */
+export function addressIn(given: unknown): Address | undefined {
   if (typeof given !== 'string' || given.length > LONGEST) return undefined
-  if (ipaddr.IPv4.isValidFourPartDecimal(given)) return given
   const text = withoutPort(given)
-  if (ipaddr.IPv4.isValidFourPartDecimal(text)) return text
+  if (ipaddr.IPv4.isValidFourPartDecimal(text)) return ipaddr.IPv4.parse(text)
   const [address = ''] = text.split('%', 1)
   const ipv6 = withoutDots(address)
-  return ipaddr.IPv6.isValid(ipv6) ? networkOf(ipaddr.IPv6.parse(ipv6)) : undefined
+  return ipaddr.IPv6.isValid(ipv6) ? unwrapped(ipaddr.IPv6.parse(ipv6)) : undefined
+}
+
+/** The whole address that a request came from. */
+export function addressOf(request: Addressed): Address | undefined {
+  return addressIn(request.ip ?? request.socket?.remoteAddress)
 }
 
 /** `2001:db8::192.0.2.1` is `2001:db8::c000:201`, whose two spellings are one client. What is no address stays none. */
@@ -44,9 +58,13 @@ function withoutPort(text: string): string {
   return BRACKETED.exec(text)?.[1] ?? WITH_PORT.exec(text)?.[1] ?? text
 }
 
-function networkOf(address: ipaddr.IPv6): string {
+function unwrapped(address: ipaddr.IPv6): Address {
   const range = address.range()
-  if (range === 'ipv4Mapped' || range === 'rfc6052')
-    return new ipaddr.IPv4(address.toByteArray().slice(12)).toString()
+  if (range !== 'ipv4Mapped' && range !== 'rfc6052') return address
+  return new ipaddr.IPv4(address.toByteArray().slice(12))
+}
+
+function networkOf(address: Address): string {
+  if (address instanceof ipaddr.IPv4) return address.toString()
   return `${new ipaddr.IPv6([...address.parts.slice(0, 4), 0, 0, 0, 0]).toRFC5952String()}/64`
 }

@@ -1,21 +1,32 @@
-/** What gives back one charge. Never rejects. */
-type GiveBack = () => Promise<void>
+import type { Limiter } from '../limiter.js'
 
-interface Charged {
-  [CHARGES]?: GiveBack[]
+/** What a limiter has charged for a request. */
+export interface Charged {
+  readonly limiter: Limiter
+  /** Never rejects. */
+  giveBack(): Promise<void>
+}
+
+interface Marked {
+  [CHARGES]?: Charged[]
 }
 
 const CHARGES = Symbol('ratepact: charged for this request')
 
+/** What has been charged for a request so far, by the limiters before this one. */
+export function chargedFor(shared: object): readonly Charged[] {
+  return (shared as Marked)[CHARGES] ?? []
+}
+
 /** Notes what a limiter has charged for a request, for the case that one after it refuses. */
-export function noteCharged(shared: object, giveBack: GiveBack): void {
-  const request = shared as Charged
+export function noteCharged(shared: object, charged: Charged): void {
+  const request = shared as Marked
   const charges = request[CHARGES]
-  if (charges === undefined) request[CHARGES] = [giveBack]
-  else charges.push(giveBack)
+  if (charges === undefined) request[CHARGES] = [charged]
+  else charges.push(charged)
 }
 
 /** Gives back what the limiters before this one have charged for a request. Nobody waits for it. */
 export function giveBackEarlier(shared: object): void {
-  for (const giveBack of (shared as Charged)[CHARGES]?.splice(0) ?? []) void giveBack()
+  for (const charged of (shared as Marked)[CHARGES]?.splice(0) ?? []) void charged.giveBack()
 }

@@ -1,24 +1,29 @@
 import { systemClock } from '@ratepact/contract'
-import type { ConsumeOptions } from '../call.js'
-import { expectCost } from '../cost.js'
 import type { Decision } from '../decision.js'
 import { createLimiter, type Limiter } from '../limiter.js'
-import { PartitionError } from '../partition.js'
+import type { Addressed } from './address.js'
+import type { Trust } from './address-watch.js'
+import { createAsk } from './ask.js'
 import { createAttempt } from './attempt.js'
 import { giveBackEarlier, noteCharged } from './charged.js'
 import { type Denial, type Denied, denialOf } from './denial.js'
 import { textOf } from './error.js'
+import { seeGuide } from './guide.js'
 import { exposeFields, type Head, statesLimits } from './head.js'
 import { createHolder, type Stay } from './hold.js'
-import { INSTANCE, instanceIn } from './instance.js'
+import { isHandling } from './made-late.js'
 import { type AnyHttpOptions, expectHttpOptions, type HeaderOptions, OF_LIMITER } from './options.js'
-import { allOf, createPartition, isPlanned } from './partition.js'
 import { createStatements, type Statements } from './statement.js'
+import { createTwiceWatch } from './twice.js'
 import { createWarn } from './warn.js'
 
 /** What an adapter finds out about a request, each only if it is asked. */
 export interface Seen {
-  readonly address: () => string | undefined
+  /** What its address is read from. */
+  readonly from: Addressed
+  /** Whom the framework believes about addresses; not there where it has no say. */
+  readonly trust?: () => Trust
+  readonly method: string | undefined
   /** Method and route pattern. */
   readonly scope: () => string
   /** A field of the request, by its name in lower case. */
@@ -52,13 +57,9 @@ export function createGate<Args extends readonly unknown[]>(adapter: string, giv
   expectHttpOptions(adapter, given)
   const options: AnyHttpOptions = given
   const limiter = limiterOf(options)
-  const { onStoreFailure, cost, scope, headers = {} } = options
-  if (typeof cost !== 'function') expectCost(cost, allOf(limiter))
+  const { headers = {} } = options
   const warn = createWarn(options.onWarning)
-  const partitionOf = createPartition(adapter, options, limiter, warn)
-  const perScope = allOf(limiter).some((policy) => policy.perScope)
   const hints = headers !== false && headers.hints !== false
-  const planned = isPlanned(options, limiter)
   const statementsOf = createStatementsByPlan(limiter, headers)
   const exposedBy = (statements: Statements | undefined) => [
     ...(statements?.names ?? []),
@@ -67,32 +68,16 @@ export function createGate<Args extends readonly unknown[]>(adapter: string, giv
   ]
   // Timestamps are counted from before the limiter was asked, however long the handler takes.
   const askedAtMs = headers !== false && headers.legacy ? new WeakMap<Decision, number>() : undefined
+  const ask = createAsk<Args>({ adapter, options, limiter, warn, askedAtMs })
+  const watchTwice = createTwiceWatch(adapter, limiter, warn)
+  if (isHandling())
+    warn(
+      'made late',
+      `${adapter} was called while a request is handled. What is made for each request counts that alone: make it once, before ` +
+        `the server listens.${seeGuide('made-inside-a-handler')}`,
+    )
   const attempt = createAttempt(adapter, limiter, warn)
   const holder = createHolder({ limiter, attempt, clock: options.clock ?? systemClock })
-
-  async function ask(args: Args, seen: Seen): Promise<Decision | undefined> {
-    if (options.skip !== undefined && (await options.skip(...args))) return undefined
-    const partition = await partitionOf(args, seen.address)
-    if (partition === undefined) return undefined
-    const call: { -readonly [K in keyof ConsumeOptions]: ConsumeOptions[K] } = {}
-    const units = typeof cost === 'function' ? await cost(...args) : cost
-    if (units !== undefined) call.cost = units
-    if (perScope) call.scope = typeof scope === 'function' ? await scope(...args) : (scope ?? seen.scope())
-    const instance = limiter.countsInstances ? instanceIn(seen.header(INSTANCE)) : undefined
-    if (instance !== undefined) call.instance = instance
-    if (onStoreFailure !== undefined) call.onStoreFailure = onStoreFailure
-    const { plan } = options
-    if (plan !== undefined) call.plan = typeof plan === 'function' ? async () => plan(...args) : plan
-    const atMs = Date.now()
-    try {
-      const decision = await limiter.consume(partition.value as never, call)
-      askedAtMs?.set(decision, atMs)
-      return decision
-    } catch (error) {
-      if (planned && options.missingPartition === 'skip' && error instanceof PartitionError) return undefined
-      throw error
-    }
-  }
 
   return {
     async decide(args, seen, stay) {
@@ -102,7 +87,10 @@ export function createGate<Args extends readonly unknown[]>(adapter: string, giv
       if (decision === undefined) return undefined
       // What does not run is charged nowhere.
       if (decision === 'gone' || !decision.allowed) giveBackEarlier(seen.shared)
-      else if (decision.outcome === 'admitted') noteCharged(seen.shared, () => attempt('refund', decision))
+      else if (decision.outcome === 'admitted') {
+        watchTwice(seen.shared)
+        noteCharged(seen.shared, { limiter, giveBack: () => attempt('refund', decision) })
+      }
       return decision
     },
     statement(decision, seen) {

@@ -1,3 +1,4 @@
+import type { Trust } from './address-watch.js'
 import { scopeOf } from './scope.js'
 
 /** As much of Express's request as tells where in the app it is being handled. */
@@ -10,6 +11,7 @@ export interface Routed {
 }
 
 interface App {
+  get?(setting: string): unknown
   /** Express 5. */
   readonly router?: Stacked
   /** Express 4. */
@@ -84,6 +86,13 @@ function appsDownTo(app: App | undefined): readonly App[] {
 /** `router` only where there is no `_router`: to read it throws in Express 4. */
 function stackOf(app: App): readonly Layer[] {
   return (app._router ?? app.router)?.stack ?? []
+}
+
+/** Whom Express was told to believe about addresses. */
+export function expressTrust({ app }: Routed): Trust {
+  const setting = app?.get?.('trust proxy')
+  if (setting === true) return 'all'
+  return setting === undefined || setting === false ? 'none' : 'some'
 }
 
 /** The patterns of the mounts that take up `rest` wholly and end at an accepted layer. */

@@ -1,3 +1,4 @@
+import type { Trust } from './address-watch.js'
 import { scopeOf } from './scope.js'
 
 /** As much of Koa's context as tells which route it is for. */
@@ -22,4 +23,15 @@ export function koaScope(context: RoutedByKoa): string {
 function mountOf({ path, originalUrl, mountPath }: RoutedByKoa): string {
   const [whole] = originalUrl.split(/[?#]/, 1)
   return typeof mountPath === 'string' && whole !== path ? mountPath.replace(/\/+$/, '') : ''
+}
+
+/** As much of Koa's context as tells whom it believes about addresses. */
+export interface TrustedByKoa {
+  readonly app?: { readonly proxy?: boolean; readonly maxIpsCount?: number }
+}
+
+/** Whom Koa was told to believe about addresses. Without a count it takes the first that is named, which anybody can send. */
+export function koaTrust({ app }: TrustedByKoa): Trust {
+  if (app?.proxy !== true) return 'none'
+  return app.maxIpsCount ? 'some' : 'all'
 }

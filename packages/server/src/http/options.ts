@@ -81,6 +81,16 @@ export interface HttpOptions<
   /** Calls for which it says true pass uncounted. @default none */
   readonly skip?: UserFunction<Args, boolean>
   /**
+   * Calls from these pass uncounted: addresses and ranges, `['203.0.113.7', '2001:db8::/32']`, at most 1 000. The
+   * address is the one that the framework found.
+   * @default none
+   */
+  readonly allow?: readonly string[]
+  /** Calls from these are refused as blocked, those in `allow` too; the store is not asked. @default none */
+  readonly deny?: readonly string[]
+  /** Whether preflights of CORS are counted: browsers send them by themselves. @default false */
+  readonly preflights?: boolean
+  /**
    * Answers a call that may not pass, in place of the problem details. Status, `Retry-After` and `Cache-Control`
    * are set already. What it throws goes to the framework's error path.
    */
@@ -178,6 +188,9 @@ const OWN = [
   'scope',
   'plan',
   'skip',
+  'allow',
+  'deny',
+  'preflights',
   'onDenied',
   'onStoreFailure',
   'headers',
@@ -207,6 +220,7 @@ export function expectHttpOptions(adapter: string, options: unknown): asserts op
   for (const name of ['scope', 'plan'])
     if (!['undefined', 'string', 'function'].includes(typeof given[name]))
       throw new TypeError(expected(name, 'a text or a function', given[name]))
+  if (given.preflights !== undefined) expectOneOf('preflights', given.preflights, [true, false])
   expectHeaders(given.headers)
 }
 

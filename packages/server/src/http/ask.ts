@@ -1,0 +1,92 @@
+import type { ConsumeOptions } from '../call.js'
+import { expectCost } from '../cost.js'
+import type { Blocked, Decision } from '../decision.js'
+import type { Limiter } from '../limiter.js'
+import { PartitionError } from '../partition.js'
+import { addressOf, clientAddress } from './address.js'
+import { createAddressList } from './address-list.js'
+import { createAddressWatch } from './address-watch.js'
+import type { Seen } from './core.js'
+import { INSTANCE, instanceIn } from './instance.js'
+import type { AnyHttpOptions } from './options.js'
+import { allOf, createPartition, isPlanned } from './partition.js'
+import type { Warn } from './warn.js'
+
+/** What a request is asked about by, all but the request itself. */
+export interface AskFrom {
+  readonly adapter: string
+  readonly options: AnyHttpOptions
+  readonly limiter: Limiter
+  readonly warn: Warn
+  /** Where it is noted when the limiter was asked, in milliseconds since 1970. */
+  readonly askedAtMs: WeakMap<Decision, number> | undefined
+}
+
+/** The answer to an address in `deny`. */
+const DENIED: Blocked = Object.freeze({ outcome: 'blocked', allowed: false, source: 'none', shadow: [] })
+
+/**
+ * Asks a limiter about requests, each as the user's options say.
+ * @returns undefined for a request that is not to be counted
+ */
+export function createAsk<Args extends readonly unknown[]>({
+  adapter,
+  options,
+  limiter,
+  warn,
+  askedAtMs,
+}: AskFrom): (args: Args, seen: Seen) => Promise<Decision | undefined> {
+  const { cost, scope, plan, onStoreFailure, allow = [], deny = [] } = options
+  if (typeof cost !== 'function') expectCost(cost, allOf(limiter))
+  const partitionOf = createPartition(adapter, options, limiter, warn)
+  const perScope = allOf(limiter).some((policy) => policy.perScope)
+  const planned = isPlanned(options, limiter)
+  const watchAddress = createAddressWatch(adapter, warn)
+  const isAllowed = createAddressList('allow', allow)
+  const isDenied = createAddressList('deny', deny)
+  const listed = allow.length + deny.length > 0
+
+  /** What `consume` is told, the partition apart. */
+  async function callOf(args: Args, seen: Seen): Promise<ConsumeOptions> {
+    const call: { -readonly [K in keyof ConsumeOptions]: ConsumeOptions[K] } = {}
+    const units = typeof cost === 'function' ? await cost(...args) : cost
+    if (units !== undefined) call.cost = units
+    if (perScope) call.scope = typeof scope === 'function' ? await scope(...args) : (scope ?? seen.scope())
+    const instance = limiter.countsInstances ? instanceIn(seen.header(INSTANCE)) : undefined
+    if (instance !== undefined) call.instance = instance
+    if (onStoreFailure !== undefined) call.onStoreFailure = onStoreFailure
+    if (plan !== undefined) call.plan = typeof plan === 'function' ? async () => plan(...args) : plan
+    return call
+  }
+
+  return async (args, seen) => {
+    if (options.preflights !== true && isPreflight(seen)) return undefined
+    if (options.skip !== undefined && (await options.skip(...args))) return undefined
+    if (listed) {
+      const address = addressOf(seen.from)
+      if (isDenied(address)) return { ...DENIED }
+      if (isAllowed(address)) return undefined
+    }
+    const partition = await partitionOf(args, () => {
+      const address = clientAddress(seen.from)
+      watchAddress(seen, address)
+      return address
+    })
+    if (partition === undefined) return undefined
+    const call = await callOf(args, seen)
+    const atMs = Date.now()
+    try {
+      const decision = await limiter.consume(partition.value as never, call)
+      askedAtMs?.set(decision, atMs)
+      return decision
+    } catch (error) {
+      if (planned && options.missingPartition === 'skip' && error instanceof PartitionError) return undefined
+      throw error
+    }
+  }
+}
+
+/** A browser's question whether a page of another origin may send what it wants to send. */
+function isPreflight({ method, header }: Seen): boolean {
+  return method === 'OPTIONS' && typeof header('access-control-request-method') === 'string'
+}
