@@ -1,4 +1,4 @@
-import ipaddr from 'ipaddr.js'
+import ipaddr, { type IPv4, type IPv6 } from 'ipaddr.js'
 
 /** What is looked at of a request: the address that the framework found, else the socket's own. */
 export interface Addressed {
@@ -8,7 +8,7 @@ export interface Addressed {
 }
 
 /** An address in whole. */
-export type Address = ipaddr.IPv4 | ipaddr.IPv6
+export type Address = IPv4 | IPv6
 
 /** Longer than any address with zone, brackets and port; more is not looked at. */
 const LONGEST = 100
@@ -58,7 +58,7 @@ function withoutPort(text: string): string {
   return BRACKETED.exec(text)?.[1] ?? WITH_PORT.exec(text)?.[1] ?? text
 }
 
-function unwrapped(address: ipaddr.IPv6): Address {
+function unwrapped(address: IPv6): Address {
   const range = address.range()
   if (range !== 'ipv4Mapped' && range !== 'rfc6052') return address
   return new ipaddr.IPv4(address.toByteArray().slice(12))
