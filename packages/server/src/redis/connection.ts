@@ -70,13 +70,13 @@ export function openOwn(openLink: OpenLink, timeoutMs: number, events: Connectio
       const now = performance.now()
       if (wasUp && now - upMs >= LASTING_MS) failures = 0
       const ms = Math.min(
-        link.longestRetryMs?.() ?? LONGEST_RETRY_MS,
+        link.longestRetryMs ?? LONGEST_RETRY_MS,
         FIRST_RETRY_MS * 2 ** Math.min(failures, 10),
       )
       // Half of it by chance, so that a fleet does not come back in one instant. What has taken long is not waited for again.
       const pauseMs = ms / 2 + (Math.random() * ms) / 2 - (wasUp ? 0 : now - begunMs)
       failures += 1
-      retry = setTimeout(open, Math.max(FIRST_RETRY_MS, pauseMs))
+      retry = setTimeout(open, Math.max(FIRST_RETRY_MS, pauseMs, link.restMs?.() ?? 0))
       retry.unref()
     },
   })

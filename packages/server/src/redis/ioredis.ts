@@ -3,13 +3,11 @@ import type { Link, OpenLink, SharedLink } from './link.js'
 
 /** Time for a Sentinel to answer, connecting included: it may be far away, or have fallen silent. */
 const SENTINEL_ANSWER_MS = 1000
-/** Sentinels are asked one after another, and some may be gone. */
-const SENTINEL_READY_MS = 3 * SENTINEL_ANSWER_MS
 /**
- * The client may keep a timer for each question that no Sentinel has answered, and a process with it. So while there is
- * none the pauses between attempts become longer than that.
+ * For a while after an attempt in vain the client keeps sockets and timers of Sentinels that did not answer, and with
+ * them the process. So while there is none the pauses between attempts are longer than that.
  */
-const NO_SENTINEL_RETRY_MS = 2500
+const NO_SENTINEL_REST_MS = 2500
 const NO_SENTINEL = /^All sentinels are unreachable.* Last error/
 /** The client asks its list of Sentinels to the end, where it gives up once in vain: every other attempt may be such a one. */
 const SENTINEL_RETRY_MS = 250
@@ -59,9 +57,10 @@ export function ownIoredis(user: IoredisClient, overrides: object = {}): OpenLin
     return {
       ...linkOf(client),
       ...(client.options?.sentinels && {
-        readyWithinMs: SENTINEL_READY_MS,
-        longestRetryMs: () =>
-          NO_SENTINEL.test(lastError?.message ?? '') ? NO_SENTINEL_RETRY_MS : SENTINEL_RETRY_MS,
+        // They are asked one after another, and then the master is connected to.
+        readyWithinMs: (client.options.sentinels.length + 2) * SENTINEL_ANSWER_MS,
+        longestRetryMs: SENTINEL_RETRY_MS,
+        restMs: () => (NO_SENTINEL.test(lastError?.message ?? '') ? NO_SENTINEL_REST_MS : 0),
       }),
       ready: () => client.status === 'ready',
       // A failed attempt ends in the event `end`.

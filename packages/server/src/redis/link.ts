@@ -14,7 +14,9 @@ export interface Link {
 /** A link of our own, which does not come back by itself. */
 export interface OwnLink extends Link {
   /** How long at most it is left alone between two attempts. @default 500 */
-  longestRetryMs?(): number | undefined
+  readonly longestRetryMs?: number
+  /** How long at least it must be left alone now. @default 0 */
+  restMs?(): number
   /** How long at least an attempt is given. @default 800 */
   readonly readyWithinMs?: number
   /** Begins to connect; how that ends is told by the events. */

@@ -60,9 +60,17 @@ export function ioredisSeeds(user: IoredisCluster): FindSeeds {
     })
 }
 
+/** A node that is silent for so long is passed over; node-redis itself would wait for ever, and keep the process. */
+const SILENT_SOCKET = { connectTimeout: 2000, socketTimeout: 1000 }
+
 export function nodeRedisSeeds(user: NodeRedisCluster): FindSeeds {
   return async () => {
-    const scout: NodeRedisCluster = user.duplicate({ minimizeConnections: true, clientSideCache: undefined })
+    const { defaults } = optionsOf(user)
+    const scout: NodeRedisCluster = user.duplicate({
+      minimizeConnections: true,
+      clientSideCache: undefined,
+      defaults: { ...defaults, socket: { ...defaults?.socket, ...SILENT_SOCKET } },
+    })
     scout.on('error', () => {})
     try {
       await scout.connect()
@@ -85,6 +93,7 @@ export function nodeRedisSeeds(user: NodeRedisCluster): FindSeeds {
 export function optionsOf(cluster: NodeRedisCluster): {
   readonly keyPrefix?: unknown
   readonly nodeAddressMap?: unknown
+  readonly defaults?: { readonly socket?: object }
 } {
   return (cluster as { _options?: object })._options ?? {}
 }
