@@ -1,3 +1,5 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
 import {
   concurrency,
   createLimiter,
@@ -19,6 +21,8 @@ import { startCounter } from './counter.js'
 
 const user = tokenBucket({ name: 'user', capacity: 10, refillPerSecond: 1e-6 })
 const team = fixedWindow({ name: 'team', quota: 100, windowSeconds: 86_400 * 30, by: 'account' })
+
+type Address = { readonly host: string; readonly port: number }
 
 let cluster: TestCluster
 const events: LimiterEvent[] = []
@@ -124,8 +128,22 @@ describe('each key goes straight to its node', () => {
     expect(await available(limiter, 'a', 'x')).toEqual([8, 96])
   })
 
-  function nodeRedis(options: { keyPrefix?: string } = {}) {
-    return createCluster({ rootNodes: cluster.addresses.map((socket) => ({ socket })), ...options })
+  it.each<[string, (seeds: Address[]) => RedisClient]>([
+    ['ioredis', (seeds) => new Cluster(seeds, { lazyConnect: true }).on('error', () => {})],
+    ['node-redis', (seeds) => nodeRedis({}, seeds)],
+  ])('through a cluster of %s whose first nodes to ask accept it and never answer', async (_, connect) => {
+    const silent = createServer().listen(0, '127.0.0.1')
+    onTestFinished(() => void silent.close())
+    await once(silent, 'listening')
+    const address = { host: '127.0.0.1', port: (silent.address() as AddressInfo).port }
+    // Whichever they begin with: of six it is one that does not answer, most often.
+    const seeds = [...Array(5).fill(address), ...cluster.addresses.slice(0, 1)]
+    const limiter = open([user], { timeoutMs: 500 }, connect(seeds))
+    await until('it is counted', async () => (await limiter.consume('a')).outcome === 'admitted', 15_000)
+  })
+
+  function nodeRedis(options: { keyPrefix?: string } = {}, seeds: readonly Address[] = cluster.addresses) {
+    return createCluster({ rootNodes: seeds.map((socket) => ({ socket })), ...options })
   }
 })
 
