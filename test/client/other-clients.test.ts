@@ -1,9 +1,11 @@
+import { RateLimitError } from '@ratepact/client'
 import { describe, expect, it } from 'vitest'
 import { client as axios } from '../../examples/axios.js'
 import { client as got } from '../../examples/got.js'
 import { client as ky } from '../../examples/ky.js'
 import { connect } from '../../examples/openapi-fetch.js'
-import { serve } from './http.js'
+import { order as undici } from '../../examples/undici.js'
+import { inTurn, serve } from './http.js'
 
 /** An API that allows five calls at once and ten a second, and refuses the first call to it as well. */
 async function startApi() {
@@ -32,6 +34,7 @@ const order: Readonly<Record<string, (url: string, item: string) => Promise<unkn
   ky: (url, item) => ky.post(`${url}/orders`, { json: { item } }).json(),
   axios: async (url, item) => (await axios.post(`${url}/orders`, { item })).data,
   got: (url, item) => got.post(`${url}/orders`, { json: { item } }).json(),
+  undici,
   'openapi-fetch': async (url, item) => (await connect(url).POST('/orders', { body: { item } })).data,
 }
 
@@ -43,5 +46,13 @@ describe.each(Object.entries(order))('With %s', (_name, make) => {
     expect(answers).toEqual(items.map((item) => ({ ordered: item })))
     expect(statuses[0]).toBe(429)
     expect(statuses.filter((status) => status === 429).length).toBeLessThanOrEqual(2)
+  })
+
+  it('a wait that cannot fit is an error of ours, or has one as its cause', async () => {
+    const { url } = await serve(inTurn({ status: 429, headers: { 'retry-after': '600' } }))
+    await make(url, 'first').catch(() => {})
+    const error: unknown = await make(url, 'second').catch((error: unknown) => error)
+    const own = error instanceof RateLimitError ? error : (error as Error).cause
+    expect(own).toMatchObject({ name: 'RateLimitError', reason: 'max-wait' })
   })
 })

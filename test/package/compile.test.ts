@@ -67,6 +67,7 @@ const peers = {
     'fastify@5.12.8',
     'ioredis@5.11.1',
     'msw@2.15.0',
+    'undici@7.30.2',
   ],
   'of the other major versions': [
     'express@4.22.3',
@@ -74,6 +75,7 @@ const peers = {
     'fastify@5.0.0',
     'ioredis@6.0.0',
     'msw@3.0.5',
+    'undici@8.13.1',
   ],
 }
 

@@ -8,6 +8,7 @@ const entryPoints = [
   ['@ratepact/contract', 'parseRateLimit'],
   ['@ratepact/client', 'createFetch'],
   ['@ratepact/client/dialects', 'dialects'],
+  ['@ratepact/client/undici', 'pace'],
   ['@ratepact/server', 'createLimiter'],
   ['@ratepact/server/redis', 'redisStore'],
   ['@ratepact/server/express', 'rateLimit'],

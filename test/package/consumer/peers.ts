@@ -1,4 +1,5 @@
-// A user's code that uses the peers: Express, Fastify, ioredis and MSW.
+// A user's code that uses the peers: Express, Fastify, ioredis, MSW and undici.
+import { pace } from '@ratepact/client/undici'
 import { clientAddress, createLimiter, tokenBucket } from '@ratepact/server'
 import { rateLimit } from '@ratepact/server/express'
 import { rateLimit as fastifyLimit, rateLimitPlugin } from '@ratepact/server/fastify'
@@ -9,6 +10,7 @@ import express from 'express'
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import { Redis } from 'ioredis'
 import { setupServer } from 'msw/node'
+import { Agent, type Dispatcher, interceptors } from 'undici'
 
 export function serve(): express.Express {
   const redis = new Redis({ lazyConnect: true })
@@ -46,6 +48,10 @@ export function plug(): FastifyInstance {
   const onRequest = fastifyLimit({ policies, partition: (request: FastifyRequest) => request.ip })
   app.get('/', { onRequest }, async () => 'done')
   return app
+}
+
+export function dispatcher(): Dispatcher {
+  return new Agent().compose(interceptors.redirect({ maxRedirections: 3 }), pace({ maxWaitSeconds: 5 }))
 }
 
 export function test(): ReturnType<typeof setupServer> {

@@ -1,0 +1,184 @@
+import type { Dispatcher } from 'undici'
+import { Alarm } from '../alarm.js'
+import { readOutcome, unansweredOutcome } from '../outcome.js'
+import type { Flight } from '../pace/pace.js'
+import { isNetworkError } from '../retry.js'
+import type { Exchange } from './exchange.js'
+import { headOf } from './head.js'
+
+type Controller = Dispatcher.DispatchController
+type Handler = Required<Dispatcher.DispatchHandler>
+type Fields = Parameters<Handler['onResponseStart']>[2]
+type Chunk = Parameters<Handler['onResponseData']>[1]
+
+/** Up to here a refusal is kept, for the case that its call cannot be sent again after all. */
+const mostKept = 65_536
+/** Up to here it is read and thrown away, which costs less than another connection. */
+const mostRead = 1_048_576
+const mostMs = 1000
+
+/** An answer that is not the call's own, as far as it has come. */
+interface Kept {
+  readonly status: number
+  readonly fields: Fields
+  readonly message: string | undefined
+  chunks: Chunk[] | undefined
+  read: number
+  trailers?: Fields
+}
+
+/** Calls that make no sense to undici would not at another time either. */
+const senseless: readonly unknown[] = [
+  ...['UND_ERR_INVALID_ARG', 'UND_ERR_INVALID_RETURN_VALUE', 'UND_ERR_NOT_SUPPORTED', 'UND_ERR_ABORTED'],
+  ...['UND_ERR_REQ_CONTENT_LENGTH_MISMATCH', 'UND_ERR_DESTROYED', 'UND_ERR_CLOSED'],
+]
+
+/** One sending of a call: a handler of undici's, which passes on what is the call's own and keeps aside what is not. */
+export class Attempt implements Dispatcher.DispatchHandler {
+  readonly #exchange: Exchange
+  readonly #flight: Flight
+  readonly #alarm: Alarm
+  #controller: Controller | undefined
+  #stopped: Error | undefined
+  /** Its flight has landed. */
+  #landed = false
+  #passes = false
+  #kept: Kept | undefined
+  #error: Error | undefined
+
+  constructor(exchange: Exchange, flight: Flight) {
+    const { clock } = exchange.settings
+    const { timeoutMs, timeoutReason } = exchange.course.limit()
+    this.#exchange = exchange
+    this.#flight = flight
+    this.#alarm = new Alarm(clock, () => (this.#landed ? this.#cut() : this.#late(timeoutReason())))
+    if (timeoutMs < Number.POSITIVE_INFINITY) this.#alarm.set(clock.now() + timeoutMs)
+  }
+
+  onRequestStart(controller: Controller, context: object | undefined): void {
+    this.#controller = controller
+    if (this.#stopped !== undefined) controller.abort(this.#stopped)
+    else this.#exchange.began(context)
+  }
+
+  onRequestUpgrade(...upgrade: Parameters<Handler['onRequestUpgrade']>): void {
+    this.#lose()
+    this.#exchange.upgrade(...upgrade)
+  }
+
+  onResponseStart(controller: Controller, status: number, fields: Fields, message?: string): void {
+    const exchange = this.#exchange
+    if (status < 200) exchange.inform(controller, status, fields, message)
+    if (status < 200 || this.#landed) return
+    const { parts, attempts } = exchange.course
+    const { partition, target, route } = parts
+    this.#land()
+    const head = headOf(status, fields, exchange.history)
+    const about = { partition, flight: this.#flight, attempts, verdict: undefined }
+    const outcome = readOutcome(head, { location: target.location, route }, exchange.settings, about)
+    partition.queue.landed(this.#flight.route)
+    if (exchange.judge(outcome, status, fields)) {
+      this.#passes = true
+      exchange.answer(controller, status, fields, message)
+      return
+    }
+    this.#kept = { status, fields, message, chunks: [], read: 0 }
+    this.#alarm.set(exchange.settings.clock.now() + mostMs)
+  }
+
+  onResponseData(_controller: Controller, chunk: Chunk): void {
+    const kept = this.#kept
+    if (this.#passes) this.#exchange.data(chunk)
+    if (kept === undefined) return
+    kept.read += chunk.length
+    if (kept.read <= mostKept) kept.chunks?.push(chunk)
+    else kept.chunks = undefined
+    if (kept.read > mostRead) this.#cut()
+  }
+
+  onResponseEnd(_controller: Controller, trailers: Fields): void {
+    this.#alarm.clear()
+    if (this.#passes) this.#exchange.end(trailers)
+    else if (this.#kept !== undefined) this.#kept.trailers = trailers
+  }
+
+  onResponseError(_controller: Controller | null, error: Error): void {
+    const exchange = this.#exchange
+    this.#alarm.clear()
+    this.#kept = undefined
+    if (this.#passes) exchange.fail(error)
+    else if (!this.#landed) this.#fail(this.#stopped ?? error)
+  }
+
+  /** No other attempt is left to be made: its answer is the call's after all, if it is there. */
+  take(): boolean {
+    if (this.#error !== undefined) this.#exchange.fail(this.#error)
+    const kept = this.#kept
+    if (kept?.chunks === undefined || this.#controller === undefined) return this.#error !== undefined
+    this.#alarm.clear()
+    this.#passes = true
+    this.#kept = undefined
+    this.#exchange.answer(this.#controller, kept.status, kept.fields, kept.message)
+    for (const chunk of kept.chunks) this.#exchange.data(chunk)
+    if (kept.trailers !== undefined) this.#exchange.end(kept.trailers)
+    return true
+  }
+
+  /** Its answer is not needed. What comes of it yet is read, so that its connection can be used again. */
+  drop(): void {
+    if (this.#kept !== undefined) this.#kept.chunks = undefined
+  }
+
+  /** The caller has enough. @returns whether the call's end will be told of by this attempt */
+  stop(reason: Error): boolean {
+    if (this.#landed && !this.#passes) {
+      this.#cut()
+      return false
+    }
+    this.#stopped = reason
+    if (this.#controller === undefined) this.#lose()
+    this.#controller?.abort(reason)
+    return this.#controller !== undefined
+  }
+
+  #late(reason: Error): void {
+    this.#stopped = reason
+    if (this.#controller === undefined) this.#fail(reason)
+    else this.#controller.abort(reason)
+  }
+
+  /** No answer came. */
+  #fail(error: Error): void {
+    const exchange = this.#exchange
+    const { course, settings, controller } = exchange
+    this.#lose()
+    const senseful = !senseless.includes((error as { code?: unknown }).code)
+    const mayTryAgain = !controller.aborted && senseful && isNetworkError(error)
+    if (mayTryAgain && !exchange.judge(unansweredOutcome(settings, course.attempts), undefined, error))
+      this.#error = error
+    else exchange.fail(error)
+  }
+
+  /** It is not known whether it was counted. */
+  #lose(): void {
+    if (this.#landed) return
+    const { partition } = this.#exchange.course.parts
+    this.#land()
+    partition.pace.lost(this.#flight)
+    partition.queue.landed(this.#flight.route)
+  }
+
+  #land(): void {
+    this.#landed = true
+    this.#alarm.clear()
+  }
+
+  /** Ends an answer that nobody needs. */
+  #cut(): void {
+    const kept = this.#kept
+    this.#alarm.clear()
+    this.#kept = undefined
+    if (kept !== undefined && kept.trailers === undefined)
+      this.#controller?.abort(new DOMException('The answer is not needed', 'AbortError'))
+  }
+}

@@ -1,0 +1,61 @@
+import type { Dispatcher } from 'undici'
+import type { StopSignal } from '../stop-signal.js'
+
+type Inner = Dispatcher.DispatchController
+type Raw = Exclude<Inner['rawHeaders'], undefined>
+
+/**
+ * What the handler of a call holds, from the beginning to the end: one for all its attempts, and while none is under way. It is the
+ * signal that waits are ended by, too.
+ */
+export class Controller implements Inner, StopSignal {
+  /** That of the attempt whose answer is the call's. */
+  inner: Inner | undefined
+  reason: Error | null = null
+  readonly #runs = new Set<() => void>()
+  readonly #stop: (reason: Error) => void
+  #paused = false
+
+  /** @param stop is told of the first abort, after all who wait */
+  constructor(stop: (reason: Error) => void) {
+    this.#stop = stop
+  }
+
+  get aborted(): boolean {
+    return this.reason !== null
+  }
+
+  get paused(): boolean {
+    return this.inner?.paused ?? this.#paused
+  }
+
+  get rawHeaders(): Raw {
+    return this.inner?.rawHeaders ?? null
+  }
+
+  get rawTrailers(): Raw {
+    return this.inner?.rawTrailers ?? null
+  }
+
+  abort(reason?: Error): void {
+    if (this.aborted) return
+    this.reason = reason ?? new DOMException('This operation was aborted', 'AbortError')
+    for (const run of [...this.#runs]) run()
+    this.#stop(this.reason)
+  }
+
+  pause(): void {
+    this.#paused = true
+    this.inner?.pause()
+  }
+
+  resume(): void {
+    this.#paused = false
+    this.inner?.resume()
+  }
+
+  listen(run: () => void): () => void {
+    this.#runs.add(run)
+    return () => this.#runs.delete(run)
+  }
+}

@@ -1,0 +1,2 @@
+export type { Pacing, PacingOptions } from './pace.js'
+export { pace } from './pace.js'

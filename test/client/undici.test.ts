@@ -1,0 +1,594 @@
+import { Readable, Writable } from 'node:stream'
+import { type ClientEvent, RateLimitError } from '@ratepact/client'
+import { dialects } from '@ratepact/client/dialects'
+import { type Pacing, type PacingOptions, pace } from '@ratepact/client/undici'
+import { Agent, Client, type Dispatcher, FormData, fetch, interceptors, request } from 'undici'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { inTurn, serve, until } from './http.js'
+
+type Options = PacingOptions
+
+function start(options: Options = {}, ...more: Dispatcher.DispatcherComposeInterceptor[]) {
+  const events: ClientEvent[] = []
+  const pacing: Pacing = pace({ onEvent: (event) => events.push(event), ...options })
+  const agent = new Agent()
+  onTestFinished(async () => {
+    await pacing.close()
+    await agent.destroy()
+  })
+  const dispatcher = agent.compose(...more, pacing)
+  const told = (type: ClientEvent['type']) => events.filter((event) => event.type === type)
+  return { pacing, agent, dispatcher, told }
+}
+
+async function call(dispatcher: Dispatcher, url: string, options: object = {}) {
+  const { statusCode, body } = await request(url, { dispatcher, ...options })
+  return { status: statusCode, text: await body.text() }
+}
+
+const post = (body: unknown, more: object = {}) => ({ method: 'POST', body, ...more })
+const refusal = { status: 429, headers: { 'retry-after': '1', 'content-type': 'text/plain' }, body: 'no' }
+/** A refusal of a few milliseconds, by our own hints. */
+const short = {
+  ...{ status: 429, body: 'no' },
+  headers: { 'retry-after': '1', 'retry-after-ms': '30', ratelimit: '"a";r=0;t=1;ratepact-t-ms=30' },
+}
+const ok = { status: 200, text: 'ok' }
+
+describe('The interceptor', () => {
+  it('paces calls by what their answers state, so that none is refused', async () => {
+    let [units, atMs] = [5, performance.now()]
+    const statuses: number[] = []
+    const server = await serve((seen, response) => {
+      units = Math.min(5, units + (seen.atMs - atMs) / 50)
+      atMs = seen.atMs
+      const status = units >= 1 ? 200 : 429
+      if (status === 200) units -= 1
+      const left = Math.floor(units)
+      const policy = '"burst";q=5;w=1;ratepact-refill="bucket";ratepact-rate=20'
+      const limit = `"burst";r=${left};t=1;ratepact-t-ms=${left === 0 ? 50 : left * 50}`
+      statuses.push(status)
+      response.writeHead(status, { 'ratelimit-policy': policy, ratelimit: limit }).end('ok')
+    })
+    const { dispatcher, pacing, told } = start()
+    const answers = await Promise.all(Array.from({ length: 20 }, () => call(dispatcher, server.url)))
+    expect(answers).toEqual(Array(20).fill(ok))
+    expect(statuses).toEqual(Array(20).fill(200))
+    expect(pacing.limits(server.url)).toMatchObject([{ policy: 'burst', quota: 5 }])
+    expect(pacing.queue).toEqual({ waiting: 0, inFlight: 0, partitions: [] })
+    expect(told('answered')).toHaveLength(20)
+  })
+
+  it('sends a refusal again, with its body and fields, and never before it may', async () => {
+    const form = new FormData()
+    form.set('a', 'b')
+    const bodies = ['text', Buffer.from('bytes'), new Uint8Array([97]), form, null]
+    for (const body of bodies) {
+      const server = await serve(inTurn(short, {}))
+      const { dispatcher, told } = start()
+      expect(await call(dispatcher, server.url, post(body, { headers: { 'x-a': 'b' } }))).toEqual(ok)
+      const [first, second] = server.seen
+      expect(second?.body.length).toBe(first?.body.length)
+      expect(second?.headers['x-a']).toBe('b')
+      expect((second?.atMs ?? 0) - (first?.atMs ?? 0)).toBeGreaterThanOrEqual(29)
+      expect(told('retrying')).toMatchObject([{ status: 429, attempt: 2 }])
+    }
+  })
+
+  it.each<readonly [string, () => unknown]>([
+    ['a stream', () => Readable.from(['a', 'b'])],
+    [
+      'an iterator',
+      async function* () {
+        yield 'ab'
+      },
+    ],
+  ])('gives the refusal of %s back, since it can be read once', async (_what, make) => {
+    const server = await serve(inTurn(refusal))
+    const { dispatcher, told } = start()
+    const body = typeof make === 'function' ? make() : make
+    expect(await call(dispatcher, server.url, post(body))).toEqual({ status: 429, text: 'no' })
+    expect(server.seen.map(({ body }) => body.toString())).toEqual(['ab'])
+    expect(told('gave-up')).toMatchObject([{ reason: 'body' }])
+  })
+
+  it('gives a refusal back whole when its wait cannot fit', async () => {
+    const server = await serve(inTurn({ ...refusal, body: 'x'.repeat(200_000) }))
+    const { dispatcher } = start({ maxWaitSeconds: 0.5 })
+    expect(await call(dispatcher, server.url)).toEqual({ status: 429, text: 'x'.repeat(200_000) })
+    await expect(call(dispatcher, server.url)).rejects.toMatchObject({
+      name: 'RateLimitError',
+      reason: 'max-wait',
+    })
+    expect(server.seen).toHaveLength(1)
+  })
+
+  it('gives up after maxAttempts with the last refusal', async () => {
+    const server = await serve(inTurn(short))
+    const { dispatcher } = start({ maxAttempts: 2 })
+    expect(await call(dispatcher, server.url)).toEqual({ status: 429, text: 'no' })
+    expect(server.seen).toHaveLength(2)
+  })
+
+  it('goes back to the refusal that it kept when another turn cannot come in time', async () => {
+    const server = await serve((_seen, response, number) => {
+      if (number === 1) return void response.end('ok')
+      if (number === 2) {
+        response.writeHead(429, { 'retry-after': '1' }).write('fir')
+        setTimeout(() => response.end('st'), 300)
+      } else setTimeout(() => response.writeHead(429, { 'retry-after': '60' }).end('later'), 100)
+    })
+    const { dispatcher, told } = start({ maxWaitSeconds: 3 })
+    await call(dispatcher, server.url)
+    const first = call(dispatcher, server.url)
+    const second = call(dispatcher, server.url)
+    expect(await Promise.all([first, second])).toEqual([
+      { status: 429, text: 'first' },
+      { status: 429, text: 'later' },
+    ])
+    expect(server.seen).toHaveLength(3)
+    expect(told('gave-up')).toHaveLength(2)
+  })
+
+  it('cuts off what a refusal says without end', async () => {
+    const server = await serve((_seen, response, number) => {
+      if (number > 1) return void response.end('ok')
+      response.writeHead(429, short.headers)
+      const more = (): void => {
+        if (!response.destroyed) response.write('x'.repeat(65_536), () => setImmediate(more))
+      }
+      more()
+    })
+    const { dispatcher } = start()
+    expect(await call(dispatcher, server.url)).toEqual(ok)
+    await until(() => server.open === 0)
+  })
+
+  it('reads a short refusal to its end, and so keeps the connection', async () => {
+    const server = await serve(inTurn(short, {}))
+    const { dispatcher } = start()
+    await call(dispatcher, server.url)
+    await call(dispatcher, server.url)
+    expect(server.connections).toBe(1)
+  })
+
+  it('takes what a call says of itself, and an API of its own dialect', async () => {
+    const server = await serve(
+      inTurn({ headers: { 'x-ratelimit-remaining-long': '3', 'x-ratelimit-limit-long': '9' } }),
+    )
+    const { dispatcher, pacing } = start({ dialect: dialects() })
+    await call(dispatcher, server.url)
+    expect(pacing.limits(server.url)).toMatchObject([{ policy: 'long', quota: 9, available: 3 }])
+    await call(dispatcher, server.url, { rateLimit: { cost: 2 } })
+    const wrong = call(dispatcher, server.url, { rateLimit: { cost: -1 } })
+    await expect(wrong).rejects.toThrow('Expected rateLimit.cost to be a whole number')
+  })
+
+  it('gives a key to calls that may not be repeated, one for all attempts, and tells of itself', async () => {
+    const server = await serve(inTurn({ status: 500 }, {}))
+    const { dispatcher } = start({ tellInstance: true, retry: { statuses: [500], idempotencyKey: true } })
+    for (const headers of [['x-a', 'b'], { 'x-a': ['b'] }, new Map([['x-a', 'b']])])
+      expect((await call(dispatcher, server.url, post('a', { headers }))).status).toBe(200)
+    const keys = server.seen.map(({ headers }) => headers['idempotency-key'])
+    expect(keys[0]).toMatch(/^[0-9a-f]{32}$/)
+    expect(keys[1]).toBe(keys[0])
+    expect(new Set(keys).size).toBe(3)
+    expect(server.seen.every(({ headers }) => headers['x-a'] === 'b')).toBe(true)
+    expect(new Set(server.seen.map(({ headers }) => headers['ratepact-instance'])).size).toBe(1)
+  })
+
+  it('keeps credentials apart', async () => {
+    const server = await serve((seen, response) => {
+      if (seen.headers.authorization === 'a') response.writeHead(429, refusal.headers)
+      response.end('ok')
+    })
+    const { dispatcher } = start({ maxWaitSeconds: 0.2 })
+    expect((await call(dispatcher, server.url, { headers: ['authorization', 'a'] })).status).toBe(429)
+    await expect(call(dispatcher, server.url, { headers: { Authorization: 'a' } })).rejects.toThrow(
+      RateLimitError,
+    )
+    expect((await call(dispatcher, server.url, { headers: { authorization: 'b' } })).status).toBe(200)
+  })
+})
+
+/** Counts what a handler hears. */
+function listener() {
+  const heard: string[] = []
+  let body = ''
+  let done: () => void
+  const ended = new Promise<void>((resolve) => {
+    done = resolve
+  })
+  const end = (what: string): void => {
+    heard.push(what)
+    done()
+  }
+  return {
+    heard,
+    ended,
+    get body() {
+      return body
+    },
+    handler: {
+      onRequestStart: () => heard.push('start'),
+      onResponseStart: (_controller: unknown, status: number) => heard.push(`answer ${status}`),
+      onResponseData: (_controller: unknown, chunk: Buffer) => {
+        body += chunk
+      },
+      onResponseEnd: () => end('end'),
+      onResponseError: (_controller: unknown, error: Error) => end(`error ${error.name}`),
+    } as unknown as Dispatcher.DispatchHandler,
+    old: {
+      onConnect: () => heard.push('start'),
+      onHeaders: (status: number) => heard.push(`answer ${status}`) > 0,
+      onData: (chunk: Buffer) => {
+        body += chunk
+        return true
+      },
+      onComplete: () => end('end'),
+      onError: (error: Error) => end(`error ${error.name}`),
+    } as unknown as Dispatcher.DispatchHandler,
+  }
+}
+
+describe('A handler hears once of each', () => {
+  // undici 8 has the new kind alone.
+  const kinds = process.env.PEERS === 'newest' ? (['handler'] as const) : (['handler', 'old'] as const)
+  describe.each(kinds)('as %s', (kind) => {
+    const options = (url: string) => ({ origin: url, path: '/', method: 'GET' }) as const
+
+    it('of an answer after refusals', async () => {
+      const server = await serve(inTurn(short, short, {}))
+      const { dispatcher } = start()
+      const all = listener()
+      expect(dispatcher.dispatch(options(server.url), all[kind])).toEqual(expect.any(Boolean))
+      await all.ended
+      expect(all.heard).toEqual(['start', 'answer 200', 'end'])
+      expect(all.body).toBe('ok')
+    })
+
+    it('of a refusal that stays', async () => {
+      const server = await serve(inTurn(short))
+      const { dispatcher } = start({ maxAttempts: 2 })
+      const all = listener()
+      dispatcher.dispatch(options(server.url), all[kind])
+      await all.ended
+      expect(all.heard).toEqual(['start', 'answer 429', 'end'])
+      expect(all.body).toBe('no')
+    })
+
+    it('of a failure, before and within the body', async () => {
+      const server = await serve((_seen, response, number) => {
+        if (number === 1) return void response.destroy()
+        response.writeHead(200, { 'content-length': '10' }).write('half')
+        setTimeout(() => response.destroy(), 20)
+      })
+      const { dispatcher } = start()
+      for (const heard of [
+        ['start', 'error SocketError'],
+        ['start', 'answer 200', 'error SocketError'],
+      ]) {
+        const all = listener()
+        dispatcher.dispatch(options(server.url), all[kind])
+        await all.ended
+        expect(all.heard).toEqual(heard)
+      }
+    })
+
+    it('of being closed', async () => {
+      const { dispatcher, pacing } = start()
+      await pacing.close()
+      const all = listener()
+      dispatcher.dispatch(options('http://127.0.0.1:1'), all[kind])
+      await all.ended
+      expect(all.heard).toEqual(['error RateLimitError'])
+    })
+  })
+
+  it('and what it throws ends its own call alone', async () => {
+    const server = await serve(inTurn({}))
+    const { dispatcher, pacing } = start()
+    for (const name of ['onRequestStart', 'onResponseStart', 'onResponseData'] as const) {
+      const all = listener()
+      const throws = (): never => {
+        throw new TypeError('mine')
+      }
+      dispatcher.dispatch(
+        { origin: server.url, path: '/', method: 'GET' },
+        { ...all.handler, [name]: throws },
+      )
+      await all.ended
+      expect(all.heard.at(-1)).toBe('error TypeError')
+    }
+    expect(pacing.queue.inFlight).toBe(0)
+    expect(await call(dispatcher, server.url)).toEqual(ok)
+  })
+})
+
+describe('Bodies', () => {
+  it('flow no faster than they are read', async () => {
+    const chunk = Buffer.alloc(65_536)
+    let written = 0
+    const server = await serve((_seen, response) => {
+      const source = new Readable({
+        read() {
+          written += chunk.length
+          this.push(written > 40_000_000 ? null : chunk)
+        },
+      })
+      source.pipe(response)
+    })
+    const { dispatcher } = start()
+    const { body } = await request(server.url, { dispatcher })
+    let before = -1
+    await until(() => {
+      const stands = written === before
+      before = written
+      return stands && written > 0
+    })
+    expect(written).toBeLessThan(30_000_000)
+    let read = 0
+    for await (const part of body) read += (part as Buffer).length
+    expect(read).toBeGreaterThan(39_000_000)
+  })
+
+  it('and trailers, raw fields, informational answers come through', async () => {
+    const server = await serve((_seen, response) => {
+      response.writeEarlyHints({ link: '</a>; rel=preload' })
+      response.writeHead(200, { trailer: 'x-sum', 'X-Case': 'kept' })
+      response.write('body')
+      response.addTrailers({ 'x-sum': '7' })
+      response.end()
+    })
+    const { dispatcher } = start()
+    const infos: number[] = []
+    const { body, trailers, headers } = await request(server.url, {
+      dispatcher,
+      responseHeaders: 'raw',
+      onInfo: ({ statusCode }) => infos.push(statusCode),
+    })
+    expect(await body.text()).toBe('body')
+    expect(trailers).toEqual({ 'x-sum': '7' })
+    expect(String(headers)).toContain(process.env.PEERS === 'newest' ? 'X-Case' : 'ase,kept')
+    expect(infos).toEqual([103])
+  })
+
+  it('of stream() and fetch() come through as well', async () => {
+    const server = await serve(inTurn(short, { body: 'one' }, short, { body: 'two' }))
+    const { dispatcher } = start()
+    let text = ''
+    await dispatcher.stream(
+      { origin: server.url, path: '/', method: 'GET' },
+      () =>
+        new Writable({
+          write(chunk, _encoding, done) {
+            text += chunk
+            done()
+          },
+        }),
+    )
+    expect(text).toBe('one')
+    expect(await (await fetch(server.url, { dispatcher })).text()).toBe('two')
+  })
+})
+
+describe('An abort ends a call with its reason', () => {
+  const reason = new Error('enough')
+
+  async function aborted(
+    stop: AbortController,
+    calling: Promise<unknown>,
+    { pacing }: ReturnType<typeof start>,
+  ) {
+    stop.abort(reason)
+    await expect(calling).rejects.toBe(reason)
+    await until(() => pacing.queue.inFlight + pacing.queue.waiting === 0)
+  }
+
+  it('before it begins', async () => {
+    const server = await serve(inTurn({}))
+    const all = start()
+    const stop = new AbortController()
+    stop.abort(reason)
+    await aborted(stop, call(all.dispatcher, server.url, { signal: stop.signal }), all)
+    expect(server.seen).toEqual([])
+  })
+
+  it('while it waits for its turn', async () => {
+    const server = await serve(
+      inTurn({ headers: { ratelimit: '"a";r=0;t=30', 'ratelimit-policy': '"a";q=1;w=30' } }),
+    )
+    const all = start()
+    await call(all.dispatcher, server.url)
+    const stop = new AbortController()
+    const calling = call(all.dispatcher, server.url, { signal: stop.signal })
+    await until(() => all.pacing.queue.waiting === 1)
+    await aborted(stop, calling, all)
+    expect(server.seen).toHaveLength(1)
+  })
+
+  it('while it waits after a refusal', async () => {
+    const server = await serve(inTurn({ ...refusal, headers: { 'retry-after': '30' } }))
+    const all = start()
+    const stop = new AbortController()
+    const calling = call(all.dispatcher, server.url, { signal: stop.signal })
+    await until(() => all.pacing.queue.waiting === 1)
+    await aborted(stop, calling, all)
+    expect(server.seen).toHaveLength(1)
+  })
+
+  it('in the pause after a failure', async () => {
+    const server = await serve((_seen, response) => void response.destroy())
+    const all = start({ retry: { networkErrors: true }, backoff: { delaySeconds: () => 30 } })
+    const stop = new AbortController()
+    const calling = call(all.dispatcher, server.url, { signal: stop.signal })
+    await until(() => all.told('retrying').length === 1)
+    await aborted(stop, calling, all)
+  })
+
+  it('while it connects', async () => {
+    const agent = new Agent({ connect: () => {} })
+    onTestFinished(() => agent.destroy())
+    const all = start()
+    const dispatcher = agent.compose(all.pacing)
+    const stop = new AbortController()
+    const calling = call(dispatcher, 'http://127.0.0.1:1/', { signal: stop.signal })
+    await until(() => all.pacing.queue.inFlight === 1)
+    await aborted(stop, calling, all)
+  })
+
+  it('while its answer is to come', async () => {
+    const server = await serve(() => {})
+    const all = start()
+    const stop = new AbortController()
+    const calling = call(all.dispatcher, server.url, { signal: stop.signal })
+    await until(() => server.open === 1)
+    await aborted(stop, calling, all)
+    await until(() => server.open === 0)
+  })
+
+  it('within its body', async () => {
+    const server = await serve((_seen, response) => void response.writeHead(200).write('half'))
+    const all = start()
+    const stop = new AbortController()
+    const { body } = await request(server.url, { dispatcher: all.dispatcher, signal: stop.signal })
+    await aborted(stop, body.text(), all)
+    await until(() => server.open === 0)
+  })
+
+  it('of one signal over many calls, and leaves no listener on it', async () => {
+    const server = await serve(inTurn({}))
+    const { dispatcher } = start()
+    const { signal } = new AbortController()
+    let listeners = 0
+    const add = signal.addEventListener.bind(signal)
+    const remove = signal.removeEventListener.bind(signal)
+    signal.addEventListener = (...given: Parameters<typeof add>) => {
+      listeners += 1
+      add(...given)
+    }
+    signal.removeEventListener = (...given: Parameters<typeof remove>) => {
+      listeners -= 1
+      remove(...given)
+    }
+    for (let number = 0; number < 200; number += 1) await call(dispatcher, server.url, { signal })
+    await until(() => listeners === 0)
+  })
+})
+
+describe('Failures', () => {
+  it('are told as they are, and sent again only if that is asked for', async () => {
+    const server = await serve((_seen, response, number) =>
+      number % 2 === 1 ? response.destroy() : response.end('ok'),
+    )
+    await expect(call(start().dispatcher, server.url)).rejects.toMatchObject({ code: 'UND_ERR_SOCKET' })
+    await call(start().dispatcher, server.url)
+    const again = start({ retry: { networkErrors: true } })
+    expect(await call(again.dispatcher, server.url)).toEqual(ok)
+    await expect(call(again.dispatcher, server.url, post('a'))).rejects.toMatchObject({
+      code: 'UND_ERR_SOCKET',
+    })
+  })
+
+  it('end as they did when no other turn comes in time', async () => {
+    const server = await serve((_seen, response) => void response.destroy())
+    const { dispatcher } = start({
+      retry: { networkErrors: true },
+      maxWaitSeconds: 0.05,
+      backoff: { delaySeconds: () => 9 },
+    })
+    await expect(call(dispatcher, server.url)).rejects.toMatchObject({ code: 'UND_ERR_SOCKET' })
+    expect(server.seen).toHaveLength(1)
+  })
+
+  it('of calls that make no sense are undici’s own', async () => {
+    const { dispatcher, pacing } = start({ retry: { networkErrors: true } })
+    const wrong = [{ path: 'no-slash' }, { method: 'NO SPACE' }, { headers: ['odd'] }]
+    for (const options of wrong) {
+      const given = { origin: 'http://127.0.0.1:1', path: '/', method: 'GET', ...options }
+      await expect(dispatcher.request(given as never)).rejects.toMatchObject({ name: 'InvalidArgumentError' })
+    }
+    expect(pacing.queue.inFlight).toBe(0)
+  })
+
+  it('of time come at their time', async () => {
+    const server = await serve(() => {})
+    const attempt = call(start({ attemptTimeoutSeconds: 0.05 }).dispatcher, server.url)
+    await expect(attempt).rejects.toMatchObject({ name: 'TimeoutError' })
+    const total = call(start({ totalTimeoutSeconds: 0.05 }).dispatcher, server.url)
+    await expect(total).rejects.toMatchObject({ name: 'RateLimitError', reason: 'deadline' })
+    await until(() => server.open === 0)
+  })
+
+  it('of a client that is closed are RateLimitErrors, and with drain none', async () => {
+    const empty = { ratelimit: '"a";r=0;t=1;ratepact-t-ms=200', 'ratelimit-policy': '"a";q=1;w=1' }
+    const server = await serve(inTurn({ headers: empty }))
+    for (const drain of [false, true]) {
+      const { dispatcher, pacing } = start()
+      await call(dispatcher, server.url)
+      const waiting = call(dispatcher, server.url)
+      await until(() => pacing.queue.waiting === 1)
+      const closed = pacing.close({ drain })
+      if (drain) expect(await waiting).toEqual(ok)
+      else await expect(waiting).rejects.toMatchObject({ reason: 'closed' })
+      await closed
+    }
+  })
+})
+
+describe('Beside others', () => {
+  it('around another one does not multiply the attempts', async () => {
+    const server = await serve(inTurn(short))
+    const { dispatcher } = start({}, pace({ maxAttempts: 2 }))
+    expect(await call(dispatcher, server.url)).toEqual({ status: 429, text: 'no' })
+    expect(server.seen).toHaveLength(2)
+  })
+
+  it('learns nothing from another origin behind a redirect, and counts its answer for the call', async () => {
+    const away = await serve(
+      inTurn({ headers: { ratelimit: '"b";r=0;t=60', 'ratelimit-policy': '"b";q=1;w=60' } }),
+    )
+    const server = await serve(inTurn({ status: 302, headers: { location: `${away.url}/` } }))
+    const { dispatcher, pacing } = start({}, interceptors.redirect({ maxRedirections: 2 }))
+    for (const _ of [1, 2]) expect(await call(dispatcher, server.url)).toEqual(ok)
+    expect(pacing.limits(server.url)).toEqual([])
+  })
+
+  it('serves a dispatcher of one origin that does not tell it', async () => {
+    const server = await serve(inTurn(short, {}))
+    const client = new Client(server.url)
+    onTestFinished(() => client.destroy())
+    const { body } = await client.compose(pace()).request({ path: '/', method: 'GET' })
+    expect(await body.text()).toBe('ok')
+  })
+
+  it('lets connections be upgraded', async () => {
+    const { createServer } = await import('node:http')
+    const server = createServer().listen(0, '127.0.0.1')
+    server.on('upgrade', (_request, socket) =>
+      socket.end('HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n'),
+    )
+    await new Promise((resolve) => server.once('listening', resolve))
+    onTestFinished(() => void server.close())
+    const address = server.address()
+    const port = typeof address === 'object' ? address?.port : 0
+    const { dispatcher } = start()
+    const origin = `http://127.0.0.1:${port}`
+    const { socket } = await dispatcher.upgrade({ origin, path: '/', protocol: 'x' } as never)
+    socket.destroy()
+  })
+
+  it('cannot be used without compose by handlers of the old kind', () => {
+    const direct = pace()(() => true)
+    expect(() => direct({ path: '/', method: 'GET' }, listener().old)).toThrow('to be used by compose()')
+  })
+})
+
+it.each([
+  [{ fetch }, 'Expected options to have no fetch'],
+  [{ retry: { classify: () => 'ok' } }, 'Expected retry to have only'],
+  [{ maxQueue: -1 }, 'Expected maxQueue to be'],
+  [null, 'Expected options to be an object, got null'],
+])('Options %o are refused', (options, message) => {
+  expect(() => pace(options as never)).toThrow(message)
+})
