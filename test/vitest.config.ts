@@ -5,7 +5,10 @@ import { defineConfig } from 'vitest/config'
 // conditions; one more, and Node itself would get it too and find modules that it cannot require.
 const conditions = ['@ratepact/source', ...defaultServerConditions]
 
-// With PEERS=newest, undici and MSW are those of test/newest, which the oldest Node that we support cannot run.
+// With PEERS=newest, undici and MSW are those of test/newest, which the oldest Node that we support cannot run; and what
+// does not depend on Node's version is left out: arithmetic on a clock of its own, what Redis decides, what a browser
+// does, and a program that shows something.
+const newest = process.env.PEERS === 'newest'
 const newestPeers: Plugin = {
   name: 'newest-peers',
   enforce: 'pre',
@@ -15,16 +18,39 @@ const newestPeers: Plugin = {
   },
 }
 
+const sameOnEveryNode = [
+  'test/client/pace/simulator/**',
+  'test/client/leaks.test.ts',
+  'test/client/browser.test.ts',
+  'test/testing/demo.test.ts',
+  'test/{cluster,faults,lua}/**',
+  'test/server/{bounds,exactness,hold,instances,keys,leases,stores}/**',
+]
+
+/** What kills servers under a process, or counts what a process holds, has one of its own; the rest share a few. */
+const apart = ['test/{cluster,faults}/**/*.test.ts', 'test/**/{leaks,sockets,exit}.test.ts']
+// What needs the packed packages is slow and has a run of its own: npm run test:packages.
+const never = ['**/node_modules/**', 'test/package/**', ...(newest ? sameOnEveryNode : [])]
+
 export default defineConfig({
   root: new URL('..', import.meta.url).pathname,
-  plugins: process.env.PEERS === 'newest' ? [newestPeers] : [],
+  plugins: newest ? [newestPeers] : [],
   resolve: { conditions },
   ssr: { resolve: { conditions } },
   test: {
-    include: ['test/**/*.test.ts', 'examples/**/*.test.ts'],
-    // What needs the packed packages is slow and has a run of its own: npm run test:packages.
-    exclude: ['**/node_modules/**', 'test/package/**'],
     testTimeout: 20_000,
     hookTimeout: 60_000,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'together',
+          include: ['test/**/*.test.ts', 'examples/**/*.test.ts'],
+          exclude: [...never, ...apart],
+          isolate: false,
+        },
+      },
+      { extends: true, test: { name: 'apart', include: apart, exclude: never } },
+    ],
   },
 })

@@ -10,16 +10,6 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const newest = join(root, 'test/newest')
 const report = join(root, '.cache/tests.json')
 const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
-// What does not depend on Node's version: arithmetic on a clock of its own, what Redis decides, and a program that
-// shows something, or runs in a browser.
-const sameOnEveryNode = [
-  'test/client/pace/simulator/**',
-  'test/client/leaks.test.ts',
-  'test/client/browser.test.ts',
-  'test/testing/demo.test.ts',
-  'test/{cluster,faults,lua}/**',
-  'test/server/{bounds,exactness,hold,instances,keys,leases,stores}/**',
-]
 
 const failures = []
 const times = []
@@ -70,9 +60,8 @@ function withNode(version, ...command) {
 
 function leg(version) {
   const vitest = ['node', 'node_modules/vitest/vitest.mjs', 'run', ...reporters, '--config']
-  const left = sameOnEveryNode.map((pattern) => `--exclude=${pattern}`)
   const env = { PEERS: 'newest' }
-  tests(`tests on Node ${version}`, withNode(version, ...vitest, 'test/vitest.config.ts', ...left), env)
+  tests(`tests on Node ${version}`, withNode(version, ...vitest, 'test/vitest.config.ts'), env)
   tests(
     `packages on Node ${version}`,
     withNode(version, ...vitest, 'test/package/vitest.config.ts', 'test/package/load.test.ts'),
