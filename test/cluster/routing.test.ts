@@ -14,6 +14,7 @@ import { type RedisClient, type RedisStoreOptions, redisStore } from '@ratepact/
 import { Cluster, type ClusterOptions } from 'ioredis'
 import { Cluster as Cluster6 } from 'ioredis6'
 import { createCluster } from 'redis'
+import { createCluster as createCluster5 } from 'redis5'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { until } from '../wait.js'
 import { startCluster, type TestCluster } from './cluster.js'
@@ -103,6 +104,7 @@ describe('each key goes straight to its node', () => {
     ['one that pipelines by itself', () => ioredis({ enableAutoPipelining: true }), ''],
     ['one that reads from replicas', () => ioredis({ scaleReads: 'all' }), ''],
     ['one of node-redis', () => nodeRedis(), ''],
+    ['one of node-redis 5', () => nodeRedis5(), ''],
     ['one of node-redis with a key prefix', () => nodeRedis({ keyPrefix: 'app:' }), 'app:'],
   ])('through %s', async (_, connect, prefix) => {
     const limiter = open([user, team], {}, connect())
@@ -116,9 +118,10 @@ describe('each key goes straight to its node', () => {
     )
   })
 
-  it.each<[string, () => Cluster | ReturnType<typeof nodeRedis>]>([
+  it.each<[string, () => Cluster | ReturnType<typeof nodeRedis | typeof nodeRedis5>]>([
     ['ioredis', () => ioredis()],
     ['node-redis', () => nodeRedis()],
+    ['node-redis 5', () => nodeRedis5()],
   ])('through a shared cluster of %s', async (_, connect) => {
     const client = connect()
     await client.connect()
@@ -141,6 +144,10 @@ describe('each key goes straight to its node', () => {
     const limiter = open([user], { timeoutMs: 500 }, connect(seeds))
     await until('it is counted', async () => (await limiter.consume('a')).outcome === 'admitted', 15_000)
   })
+
+  function nodeRedis5() {
+    return createCluster5({ rootNodes: cluster.addresses.map((socket) => ({ socket })) })
+  }
 
   function nodeRedis(options: { keyPrefix?: string } = {}, seeds: readonly Address[] = cluster.addresses) {
     return createCluster({ rootNodes: seeds.map((socket) => ({ socket })), ...options })

@@ -68,6 +68,7 @@ const peers = {
     'ioredis@5.11.1',
     'msw@2.15.0',
     'undici@7.30.2',
+    'redis@6.3.1',
   ],
   'of the other major versions': [
     'express@4.22.3',
@@ -76,6 +77,7 @@ const peers = {
     'ioredis@6.0.0',
     'msw@3.0.5',
     'undici@8.13.1',
+    'redis@5.12.1',
   ],
 }
 
@@ -83,7 +85,8 @@ describe.each(Object.entries(peers))('with peers %s', (which, versions) => {
   let project: Project
   beforeAll(() => {
     project = createProject(packageNames, ['@types/node@20.19.43', ...versions])
-    cpSync(join(consumers, 'peers.ts'), join(project.folder, 'peers.ts'))
+    for (const file of ['peers.ts', 'node-redis.ts'])
+      cpSync(join(consumers, file), join(project.folder, file))
   })
   afterAll(() => project?.remove())
 
@@ -97,4 +100,9 @@ describe.each(Object.entries(peers))('with peers %s', (which, versions) => {
       expect(compile(project, version, 'peers.ts', options)).toBe('')
     },
   )
+
+  test('TypeScript 7.0.2 compiles a user’s code with node-redis', () => {
+    const how = { module: 'nodenext', types: ['node'], lib: ['es2023', 'dom'] }
+    expect(compile(project, '7.0.2', 'node-redis.ts', how)).toBe('')
+  })
 })

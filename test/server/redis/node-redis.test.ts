@@ -2,6 +2,7 @@ import { createLimiter, type Limiter, tokenBucket } from '@ratepact/server'
 import { type RedisClient, type RedisStoreOptions, redisStore } from '@ratepact/server/redis'
 import type { Redis } from 'ioredis'
 import { createClient, createClientPool, createSentinel, RESP_TYPES } from 'redis'
+import { createClient as createClient5 } from 'redis5'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { startProxy } from '../../proxy.js'
 import { startRedis, type TestRedis } from '../../redis.js'
@@ -20,10 +21,15 @@ afterAll(() => server.stop())
 
 type Options = Parameters<typeof createClient>[0]
 
-function clientOf({ socket, ...options }: NonNullable<Options> = {}, port = server.port) {
-  const client = createClient({ ...options, socket: { host: '127.0.0.1', port, ...socket } as never })
+const versions = { 5: createClient5 as unknown as typeof createClient, 6: createClient }
+type Version = keyof typeof versions
+
+function clientOf(version: Version, { socket, ...options }: NonNullable<Options> = {}, port = server.port) {
+  const client = versions[version]({ ...options, socket: { host: '127.0.0.1', port, ...socket } as never })
   client.on('error', () => {})
-  onTestFinished(() => client.destroy())
+  onTestFinished(() => {
+    if (client.isOpen) client.destroy()
+  })
   return client
 }
 
@@ -43,10 +49,10 @@ async function left(limiter: Limiter): Promise<number | string> {
   return decision.outcome === 'admitted' ? (decision.limits[0]?.available ?? -1) : decision.outcome
 }
 
-describe('a client of node-redis', () => {
+describe.each([5, 6] as const)('a client of node-redis %d', (version) => {
   const kinds: Record<string, NonNullable<Options>> = {
     'as it comes': {},
-    'with a key prefix': { keyPrefix: 'app:' },
+    ...(version === 6 && { 'with a key prefix': { keyPrefix: 'app:' } }),
     'of the older protocol': { RESP: 2 },
     'that keeps a cache of its own': {
       RESP: 3,
@@ -59,7 +65,7 @@ describe('a client of node-redis', () => {
   }
 
   it.each(Object.entries(kinds))('may be one %s', async (_, options) => {
-    const client = clientOf(options)
+    const client = clientOf(version, options)
     expect(await left(open(client, { prefix: 'own' }))).toBe(9)
     await client.connect()
     const shared = open(client, { connection: 'shared', prefix: 'shared' })
@@ -74,7 +80,7 @@ describe('a client of node-redis', () => {
   })
 
   it('may be given by its address', async () => {
-    const client = createClient({ url: `redis://127.0.0.1:${server.port}/2` })
+    const client = versions[version]({ url: `redis://127.0.0.1:${server.port}/2` })
     expect(await left(open(client))).toBe(9)
     await redis.select(2)
     onTestFinished(() => void redis.select(0))
@@ -82,7 +88,7 @@ describe('a client of node-redis', () => {
   })
 
   it('is neither closed by the limiter nor needed after the store was made', async () => {
-    const client = clientOf()
+    const client = clientOf(version)
     await client.connect()
     const limiter = open(client)
     expect(await left(limiter)).toBe(9)
@@ -94,7 +100,7 @@ describe('a client of node-redis', () => {
   })
 
   it('that is shared and not connected yet is waited for', async () => {
-    const client = clientOf()
+    const client = clientOf(version)
     const limiter = open(client, { connection: 'shared' })
     const call = left(limiter)
     await client.connect()
@@ -104,7 +110,7 @@ describe('a client of node-redis', () => {
   it('comes back when its connection was cut, and has charged the call that was under way once', async () => {
     const proxy = await startProxy(server.port)
     onTestFinished(() => proxy.stop())
-    const limiter = open(clientOf({}, proxy.port))
+    const limiter = open(clientOf(version, {}, proxy.port))
     expect(await left(limiter)).toBe(9)
     proxy.replies('cut')
     expect(await left(limiter)).toBe('unavailable')
@@ -114,7 +120,7 @@ describe('a client of node-redis', () => {
   })
 
   it('runs a script that Redis has forgotten, and charges the call once', async () => {
-    const limiter = open(clientOf())
+    const limiter = open(clientOf(version))
     expect(await left(limiter)).toBe(9)
     await redis.script('FLUSH')
     expect(await left(limiter)).toBe(8)

@@ -37,6 +37,7 @@ export interface IoredisCommands {
 
 /** What is used of a client that `createClient` of node-redis gives. */
 export interface NodeRedisClient extends NodeRedisCommands {
+  readonly isReady: boolean
   sendCommand(args: string[]): Promise<unknown>
   // biome-ignore lint/suspicious/noExplicitAny: the options depend on the client's own modules and types
   duplicate(overrides?: any): any
@@ -66,7 +67,7 @@ export interface NodeRedisCommands {
   // biome-ignore lint/suspicious/noExplicitAny: listeners differ by event
   off(event: string, listener: (...values: any[]) => void): unknown
   readonly isOpen: boolean
-  readonly isReady: boolean
+  readonly isReady?: boolean
 }
 
 /** A client, and which of those that we know it is. */

@@ -57,7 +57,10 @@ export function ownNodeRedis(user: NodeRedisClient, socket: object = {}, overrid
           end()
         })
       },
-      disconnect: () => client.destroy(),
+      disconnect() {
+        // Version 5 throws when there is nothing to be closed.
+        if (client.isOpen) client.destroy()
+      },
     }
   }
 }
@@ -69,7 +72,8 @@ export function sharedNodeRedis(client: NodeRedisCommands, onReady: () => void):
   return {
     ...linkOf(client),
     command: () => Promise.reject(new Error('A shared client is asked for scripts only')),
-    ready: () => client.isReady,
+    // A cluster of version 5 does not tell; its calls wait until it is.
+    ready: () => client.isReady ?? client.isOpen,
     leave() {
       for (const event of ['ready', 'connect']) client.off(event, onReady)
     },
