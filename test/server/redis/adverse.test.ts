@@ -112,6 +112,26 @@ describe('a connection that is of no use is replaced', () => {
     await answers(limiter)
   })
 
+  it('when it has fallen silent and nobody calls any more', async () => {
+    const proxy = await startProxy(server.port)
+    const client = new Redis({ port: proxy.port, host: '127.0.0.1', lazyConnect: true })
+    const store = redisStore(client)
+    onTestFinished(async () => {
+      await limiter.close()
+      await proxy.stop()
+    })
+    let connections = 0
+    store.observe?.(({ type }) => {
+      if (type === 'connected') connections += 1
+    })
+    const limiter = createLimiter({ policies: [burst], store, onStoreFailure: 'closed' })
+    await until('it is connected', () => connections === 1)
+    proxy.mute()
+    expect((await limiter.consume('a')).outcome).toBe('unavailable')
+    await until('it is connected anew', () => connections === 2)
+    expect((await limiter.consume('a')).outcome).toBe('admitted')
+  })
+
   it('when it was accepted and never answered', async () => {
     const sockets = new Set<Socket>()
     const silent = createServer((socket) => sockets.add(socket)).listen(0, '127.0.0.1')
@@ -120,6 +140,12 @@ describe('a connection that is of no use is replaced', () => {
     const limiter = open({ port, timeoutMs: 50 })
     await until('it has connected', () => sockets.size > 0)
     for (const socket of sockets) socket.on('error', () => {})
+    await until('it says why', async () => {
+      await limiter.consume('a')
+      return events.some(
+        (event) => 'error' in event && /not made within 800 ms$/.test(event.error?.message ?? ''),
+      )
+    })
     // It listens no more, and keeps what it has accepted.
     silent.close()
     await until('the port is free', () => !silent.listening)

@@ -26,8 +26,9 @@ const FIRST_RETRY_MS = 25
 const LONGEST_RETRY_MS = 500
 /** An attempt that is not ready after this long is given up for another: it may have been accepted by nobody. */
 const READY_WITHIN_MS = 800
-/** It takes a few trips, of which each may take as long as a call. */
+/** It takes a few trips, of which each may take as long as a call; but nobody waits for a connection so long. */
 const TRIPS = 4
+const READY_AT_LAST_MS = 3000
 /** Time is counted in ticks, of which a process that stands still has fewer. */
 const TICK_MS = 100
 /** One that was lost sooner than this after it was made was of no use, and is not made again at once. */
@@ -44,6 +45,7 @@ export function openOwn(openLink: OpenLink, timeoutMs: number, events: Connectio
   let failures = 0
   let up = false
   let trouble: Error | undefined
+  let givenUp: Error | undefined
   let begunMs = 0
   let upMs = 0
   let retry: NodeJS.Timeout | undefined
@@ -62,7 +64,7 @@ export function openOwn(openLink: OpenLink, timeoutMs: number, events: Connectio
       clearInterval(patience)
       unanswered.clear()
       const wasUp = up
-      trouble = error
+      trouble = givenUp ?? error
       up = false
       if (closed) return
       if (wasUp) events.lost(error)
@@ -80,17 +82,21 @@ export function openOwn(openLink: OpenLink, timeoutMs: number, events: Connectio
       retry.unref()
     },
   })
-  const mostTicks = Math.max(link.readyWithinMs ?? READY_WITHIN_MS, TRIPS * timeoutMs) / TICK_MS
+  const tripsMs = Math.min(READY_AT_LAST_MS, TRIPS * timeoutMs)
+  const mostTicks = Math.ceil(Math.max(link.readyWithinMs ?? READY_WITHIN_MS, tripsMs) / TICK_MS)
 
   function open(): void {
     begunMs = performance.now()
+    givenUp = undefined
     link.connect()
     let ticks = 0
     patience = setInterval(() => {
       ticks += 1
       if (ticks < mostTicks) return
       clearInterval(patience)
-      if (!link.ready()) link.disconnect()
+      if (link.ready()) return
+      givenUp = new Error(`The connection to Redis was not made within ${mostTicks * TICK_MS} ms`)
+      link.disconnect()
     }, TICK_MS)
     patience.unref()
   }
