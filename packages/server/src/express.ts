@@ -8,6 +8,7 @@ import type { CandidatesOf, ListIn, NoCandidates } from './limiter-options.js'
 import type { Plans } from './plans.js'
 import type { KindOf, LiveNameOf, NameOf, Policy } from './policy.js'
 
+export type { Answer } from './http/answer.js'
 export type { Denied } from './http/denial.js'
 export type { HeaderOptions, MissingPartition } from './http/options.js'
 

@@ -1,4 +1,5 @@
 import { expected, expectFunction } from './expect.js'
+import { forgetCharged } from './http/charged.js'
 import { createGate } from './http/core.js'
 import type { Denial, Denied } from './http/denial.js'
 import { setDenialHeaders } from './http/denial-head.js'
@@ -10,6 +11,7 @@ import type { CandidatesOf, ListIn, NoCandidates } from './limiter-options.js'
 import type { Plans } from './plans.js'
 import type { KindOf, LiveNameOf, NameOf, Policy } from './policy.js'
 
+export type { Answer } from './http/answer.js'
 export type { Denied } from './http/denial.js'
 export type { HeaderOptions, MissingPartition } from './http/options.js'
 
@@ -86,7 +88,7 @@ export function rateLimit(
       // Nobody waits for an answer any more; the reason is what their own fetch rejects with.
       if (decision === 'gone') throw request.signal.reason
       const response = decision.allowed
-        ? await stay.until(async () => handler(...args))
+        ? await stay.until(async () => handler(...args)).finally(() => forgetCharged(request, decision))
         : await deny(gate.denial(decision), options.onDenied?.(request, decision))
       const statement = gate.statement(decision, seen)
       return statement === undefined

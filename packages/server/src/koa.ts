@@ -7,6 +7,7 @@ import { changeHead } from './http/node-change.js'
 import { judge, type NodeState } from './http/node-judge.js'
 import type { MakeLimit } from './http/options.js'
 
+export type { Answer } from './http/answer.js'
 export type { Denied } from './http/denial.js'
 export type { HeaderOptions, MissingPartition } from './http/options.js'
 

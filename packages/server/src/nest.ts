@@ -11,6 +11,7 @@ import { judge, type NodeState } from './http/node-judge.js'
 import type { MakeLimit } from './http/options.js'
 import { changeReply, type Reply } from './http/reply.js'
 
+export type { Answer } from './http/answer.js'
 export type { Denied } from './http/denial.js'
 export type { HeaderOptions, MissingPartition } from './http/options.js'
 

@@ -5,6 +5,7 @@ import { judge, type NodeState } from './http/node-judge.js'
 import type { MakeLimit } from './http/options.js'
 import { scopeOf } from './http/scope.js'
 
+export type { Answer } from './http/answer.js'
 export type { Denied } from './http/denial.js'
 export type { HeaderOptions, MissingPartition } from './http/options.js'
 

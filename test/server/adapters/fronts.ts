@@ -76,17 +76,17 @@ const EXPRESS = { none: false, nearest: 1, all: true }
 const FASTIFY = { none: false, nearest: '127.0.0.1', all: true }
 
 const FUNCTIONS = ['partition', 'cost', 'scope', 'plan', 'skip']
+const OF_ANSWERS = ['chargeWhen', 'settle']
 
 /** The options with functions that take what a framework calls them with. */
 function adapted(options: Options, toCall: (...args: never[]) => Call): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(options).map(([name, value]) => [
-      name,
-      FUNCTIONS.includes(name) && typeof value === 'function'
-        ? (...args: never[]) => value(toCall(...args))
-        : value,
-    ]),
-  )
+  const adapt = (name: string, value: unknown): unknown => {
+    if (typeof value !== 'function') return value
+    if (FUNCTIONS.includes(name)) return (...args: never[]) => value(toCall(...args))
+    if (!OF_ANSWERS.includes(name)) return value
+    return (answer: unknown, ...args: never[]) => value(answer, toCall(...args))
+  }
+  return Object.fromEntries(Object.entries(options).map(([name, value]) => [name, adapt(name, value)]))
 }
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>

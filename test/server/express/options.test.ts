@@ -9,7 +9,7 @@ const byAccount = tokenBucket({ name: 'daily', capacity: 10, refillPerSecond: 1,
 const limiters =
   'policies, plans, defaultPlan, candidate, store, blocks, denyCache, denyCacheMaxSeconds, leases, shards, random, idSeconds, hold, countInstances, onEvent, onDecision, logger, clock'
 const ours =
-  'partition, missingPartition, cost, scope, plan, skip, allow, deny, preflights, onDenied, onStoreFailure, headers, onWarning'
+  'partition, missingPartition, cost, scope, plan, skip, allow, deny, preflights, chargeWhen, settle, onDenied, onStoreFailure, headers, onWarning'
 
 describe('rateLimit', () => {
   it('is named, for traces that show the names of middleware', () => {
@@ -57,6 +57,11 @@ describe('rateLimit', () => {
     ],
     [{ policies, cost: -1 }, 'Expected cost to be a whole number from 0 to 1000000000000, got -1'],
     [{ policies, cost: { othr: 1 } }, 'Unknown option "othr" of cost; it takes all'],
+    [
+      { policies, chargeWhen: 'refused' },
+      'Expected chargeWhen to be one of "failed", "succeeded", got "refused"',
+    ],
+    [{ policies, settle: 1 }, 'Expected settle to be a function, got 1'],
     [{ policies, scope: 3 }, 'Expected scope to be a text or a function, got 3'],
     [{ policies, headers: true }, 'Expected headers to be false or an object, got true'],
     [{ policies, headers: { draft: 8 } }, 'Expected headers.draft to be one of 11, 12, "dual", got 8'],

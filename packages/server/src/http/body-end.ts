@@ -3,34 +3,45 @@ export interface Watched {
   readonly response: Response
   /** Whether some of the body has been taken since this was last asked, or somebody is waiting for more of it. */
   moved(): boolean
+  /** How much of it has been taken. */
+  bytes(): number
 }
 
-/** The same response, and a word when its body has been read to the end, given up or failed; at once without a body. */
-export function watchBody(response: Response, ended: () => void): Watched {
+/**
+ * The same response, and a word when its body has been read to the end, given up or failed; at once without a body. The
+ * word says whether it was read to the end.
+ */
+export function watchBody(response: Response, ended: (complete: boolean) => void): Watched {
   if (response.body === null) {
-    ended()
-    return { response, moved: () => false }
+    ended(true)
+    return { response, moved: () => false, bytes: () => 0 }
   }
   const reader = response.body.getReader()
   let waiting = false
   let taken = true
+  let bytes = 0
   const source: UnderlyingDefaultSource<Uint8Array> = {
     async pull(controller) {
       waiting = true
+      let complete = false
       try {
         const { done, value } = await reader.read()
-        if (!done) return controller.enqueue(value)
+        if (!done) {
+          bytes += value.byteLength
+          return controller.enqueue(value)
+        }
         controller.close()
+        complete = true
       } catch (error) {
         controller.error(error)
       } finally {
         waiting = false
         taken = true
       }
-      ended()
+      ended(complete)
     },
     async cancel(reason) {
-      ended()
+      ended(false)
       await reader.cancel(reason)
     },
   }
@@ -44,5 +55,6 @@ export function watchBody(response: Response, ended: () => void): Watched {
       taken = false
       return moved
     },
+    bytes: () => bytes,
   }
 }

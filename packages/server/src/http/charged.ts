@@ -1,8 +1,10 @@
+import type { Decision } from '../decision.js'
 import type { Limiter } from '../limiter.js'
 
 /** What a limiter has charged for a request. */
 export interface Charged {
   readonly limiter: Limiter
+  readonly decision: Decision
   /** Never rejects. */
   giveBack(): Promise<void>
 }
@@ -29,4 +31,10 @@ export function noteCharged(shared: object, charged: Charged): void {
 /** Gives back what the limiters before this one have charged for a request. Nobody waits for it. */
 export function giveBackEarlier(shared: object): void {
   for (const charged of (shared as Marked)[CHARGES]?.splice(0) ?? []) void charged.giveBack()
+}
+
+/** Notes that nothing comes after a limiter any more, of a request that may yet be answered again. */
+export function forgetCharged(shared: object, decision: Decision): void {
+  const request = shared as Marked
+  request[CHARGES] = chargedFor(request).filter((charged) => charged.decision !== decision)
 }

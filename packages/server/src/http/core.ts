@@ -13,6 +13,7 @@ import { exposeFields, type Head, statesLimits } from './head.js'
 import { createHolder, type Stay } from './hold.js'
 import { isHandling } from './made-late.js'
 import { type AnyHttpOptions, expectHttpOptions, type HeaderOptions, OF_LIMITER } from './options.js'
+import { createOutcome } from './outcome.js'
 import { createStatements, type Statements } from './statement.js'
 import { createTwiceWatch } from './twice.js'
 import { createWarn } from './warn.js'
@@ -40,7 +41,11 @@ export interface Gate<Args extends readonly unknown[]> {
    * @returns undefined for a request that is not to be counted; `gone` when its client has gone while it was held
    * @throws whatever the user's functions throw, and what the limiter says of their results
    */
-  decide(args: Args, seen: Seen, stay?: () => Stay): Promise<Decision | undefined | 'gone'>
+  decide(
+    args: Args,
+    seen: Seen,
+    stay?: (countsBytes: boolean) => Stay,
+  ): Promise<Decision | undefined | 'gone'>
   /** What a decision has to say in the head of the answer; undefined when that is nothing. */
   statement(decision: Decision, seen: Seen): Statement | undefined
   denial(decision: Denied): Denial
@@ -77,19 +82,22 @@ export function createGate<Args extends readonly unknown[]>(adapter: string, giv
         `the server listens.${seeGuide('made-inside-a-handler')}`,
     )
   const attempt = createAttempt(adapter, limiter, warn)
-  const holder = createHolder({ limiter, attempt, clock: options.clock ?? systemClock })
+  const outcome = createOutcome(adapter, options, limiter, attempt, warn)
+  const holder = createHolder({ limiter, attempt, outcome, clock: options.clock ?? systemClock })
 
   return {
     async decide(args, seen, stay) {
       const asked = await ask(args, seen)
       const held = holder !== undefined && asked?.outcome === 'admitted'
-      const decision = held ? ((await holder.hold(asked, stay?.())) ?? 'gone') : asked
+      const decision = held
+        ? ((await holder.hold(asked, stay?.(outcome?.countsBytes === true), args)) ?? 'gone')
+        : asked
       if (decision === undefined) return undefined
       // What does not run is charged nowhere.
       if (decision === 'gone' || !decision.allowed) giveBackEarlier(seen.shared)
       else if (decision.outcome === 'admitted') {
         watchTwice(seen.shared)
-        noteCharged(seen.shared, { limiter, giveBack: () => attempt('refund', decision) })
+        noteCharged(seen.shared, { limiter, decision, giveBack: () => attempt('refund', decision) })
       }
       return decision
     },

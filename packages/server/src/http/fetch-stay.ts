@@ -10,6 +10,9 @@ export interface FetchStay extends Stay {
 export function createFetchStay({ signal, method }: Request): FetchStay {
   const listeners = new Set<() => void>()
   let moved = (): boolean => true
+  let bytes = (): number => 0
+  let status: number | undefined
+  let complete = false
 
   function end(): void {
     signal.removeEventListener('abort', end)
@@ -26,19 +29,28 @@ export function createFetchStay({ signal, method }: Request): FetchStay {
     // No platform promises to read a body, to cancel one or to abort a request: one that is not read is given up.
     giveUp: end,
     moved: () => moved(),
+    answer: () => ({ ...(status !== undefined && { status }), bytes: bytes(), complete }),
     async until(answer) {
       if (listeners.size === 0) return answer()
       try {
         const given = await answer()
+        status = given.status
         if (method === 'HEAD') {
           // Whatever body this has is for nobody.
+          complete = true
           end()
           return given
         }
-        const { response, ...body } = watchBody(given, end)
+        const { response, ...body } = watchBody(given, (wholly) => {
+          complete = wholly
+          end()
+        })
         moved = body.moved
+        bytes = body.bytes
         return response
       } catch (error) {
+        // What platforms answer with then.
+        status = 500
         end()
         throw error
       }

@@ -2,14 +2,18 @@ import type { Clock } from '@ratepact/contract'
 import type { Admitted } from '../decision.js'
 import type { Limiter } from '../limiter.js'
 import type { Policy } from '../policy.js'
+import type { Answer } from './answer.js'
 import type { Attempt } from './attempt.js'
 import type { Denied } from './denial.js'
+import type { Outcome } from './outcome.js'
 import { allOf } from './partition.js'
 import { refusedForDelay } from './too-long.js'
 
 /** How long a request stays with an adapter: until its client has gone or its answer is complete. */
 export interface Stay {
   onEnd(listener: () => void): void
+  /** What its answer has come to, asked at its end. */
+  answer(): Answer
   /** Ends the stay of an answer that nobody takes. An adapter whose framework tells of every end has none. */
   giveUp?(): void
   /** Whether anybody has taken anything of the answer since this was last asked, or is waiting for it. */
@@ -24,7 +28,11 @@ export interface Holder {
    * @returns the decision once it may go on; a refusal where it would be held too long; undefined when the client
    * has gone meanwhile, and what it was charged has been given back
    */
-  hold(decision: Admitted, stay: Stay | undefined): Promise<Admitted | Denied | undefined>
+  hold(
+    decision: Admitted,
+    stay: Stay | undefined,
+    args: readonly unknown[],
+  ): Promise<Admitted | Denied | undefined>
 }
 
 /** No adapter holds a request for longer. */
@@ -36,6 +44,8 @@ const RENEWALS = 3
 export interface HolderOf {
   readonly limiter: Limiter
   readonly attempt: Attempt
+  /** What becomes of charges at the end. */
+  readonly outcome: Outcome | undefined
   /** What it waits by, and makes places last by. */
   readonly clock: Clock
 }
@@ -46,11 +56,11 @@ function mayHold({ algorithm, holdUs }: Policy): boolean {
 }
 
 /** @returns undefined where no policy ever asks for either */
-export function createHolder({ limiter, attempt, clock }: HolderOf): Holder | undefined {
+export function createHolder({ limiter, attempt, outcome, clock }: HolderOf): Holder | undefined {
   const leases = allOf(limiter).flatMap((policy) =>
     policy.algorithm === 'concurrency' ? [policy.leaseUs] : [],
   )
-  if (leases.length === 0 && !limiter.policies.some(mayHold)) return undefined
+  if (leases.length === 0 && outcome === undefined && !limiter.policies.some(mayHold)) return undefined
   // What is only tried ends nothing.
   const givesUp = limiter.policies.some(({ algorithm }) => algorithm === 'concurrency')
   const renewMs = Math.min(...leases) / 1000 / RENEWALS
@@ -76,7 +86,7 @@ export function createHolder({ limiter, attempt, clock }: HolderOf): Holder | un
   }
 
   return {
-    async hold(decision, stay) {
+    async hold(decision, stay, args) {
       const { delaySeconds } = decision
       if (delaySeconds > LONGEST_SECONDS) {
         await attempt('refund', decision)
@@ -88,10 +98,12 @@ export function createHolder({ limiter, attempt, clock }: HolderOf): Holder | un
         await attempt('refund', decision)
         return undefined
       }
-      if (stop !== undefined)
+      if (stop !== undefined || outcome !== undefined)
         stay?.onEnd(() => {
-          stop()
-          void attempt('release', decision)
+          stop?.()
+          void (outcome === undefined
+            ? attempt('release', decision)
+            : outcome.conclude(decision, stay.answer(), args))
         })
       return decision
     },

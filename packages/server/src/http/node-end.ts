@@ -3,8 +3,10 @@ export interface NodeEnding {
   readonly destroyed?: boolean
   readonly writableEnded?: boolean
   /** Of HTTP/2, where the answer itself does not say that it has been given up. */
-  readonly stream?: { readonly destroyed: boolean } | undefined
-  readonly req?: { readonly socket?: NodeSocket | null | undefined } | undefined
+  readonly stream?: { readonly destroyed: boolean; readonly rstCode?: number | undefined } | undefined
+  readonly req?:
+    | { readonly method?: string | undefined; readonly socket?: NodeSocket | null | undefined }
+    | undefined
   once(event: 'close', listener: () => void): unknown
 }
 

@@ -2,11 +2,12 @@ import type { Gate, Seen } from './core.js'
 import type { Denied } from './denial.js'
 import { errorOf } from './error.js'
 import type { NodeAnswer } from './node-answer.js'
-import { atEnd, isGone, type NodeEnding } from './node-end.js'
+import { isGone } from './node-end.js'
 import { beforeHead } from './node-head.js'
+import { createNodeStay, type NodeSent } from './node-stay.js'
 
 /** As much of Node's response as is needed to answer, and to tell how that ends. */
-export interface NodeState extends NodeAnswer, NodeEnding {}
+export interface NodeState extends NodeAnswer, Omit<NodeSent, keyof NodeAnswer> {}
 
 /**
  * What becomes of a request: it may go on; it is answered already, or nobody waits for its answer any more; or it is
@@ -25,7 +26,7 @@ export async function judge<Args extends readonly unknown[]>(
   response: NodeState,
 ): Promise<Verdict> {
   const sentBefore = response.headersSent
-  const stay = () => ({ onEnd: (listener: () => void) => atEnd(response, listener) })
+  const stay = (countsBytes: boolean) => createNodeStay(response, countsBytes)
   const decision = await gate.decide(args, seen, stay).catch((error: unknown) => {
     throw errorOf('rateLimit', error)
   })

@@ -15,6 +15,7 @@ import {
 import type { PartitionInput } from '../partition.js'
 import type { Plans } from '../plans.js'
 import type { KindOf, LiveNameOf, NameOf, Policy } from '../policy.js'
+import type { Answer } from './answer.js'
 import type { Denied } from './denial.js'
 
 /** How limits are stated. */
@@ -47,6 +48,11 @@ export type MissingPartition = 'address' | 'reject' | 'skip'
 /** A function of the user's. In method form, so that it may ask for the framework's own, richer types. */
 export type UserFunction<Args extends readonly unknown[], Result> = {
   call(...args: Args): Result | Promise<Result>
+}['call']
+
+/** A function of the user's about the answer to a call; in method form, as above. */
+export type AnswerFunction<Args extends readonly unknown[], Result> = {
+  call(answer: Answer, ...args: Args): Result | Promise<Result>
 }['call']
 
 /** The options that every adapter has; `Args` is what the framework calls a handler with. */
@@ -90,6 +96,20 @@ export interface HttpOptions<
   readonly deny?: readonly string[]
   /** Whether preflights of CORS are counted: browsers send them by themselves. @default false */
   readonly preflights?: boolean
+  /**
+   * Whether a call stays charged, asked when its answer is complete or its client has gone; else it is all given back.
+   * Meanwhile it is charged, so that many at once are no way around the limit. `failed`: only answers of status 400 and
+   * above stay charged, as for `/login`; `succeeded`: only those below. A client that goes before there is an answer
+   * stays charged by either.
+   * @default every call does
+   */
+  readonly chargeWhen?: 'failed' | 'succeeded' | AnswerFunction<Args, boolean>
+  /**
+   * What a call has really cost, asked when its answer is complete or its client has gone, and put in place of what it
+   * was charged: `({ bytes }) => ({ traffic: bytes })`. Nothing changes for policies that it does not name, nor where it
+   * gives undefined.
+   */
+  readonly settle?: AnswerFunction<Args, Cost<Name> | undefined>
   /**
    * Answers a call that may not pass, in place of the problem details. Status, `Retry-After` and `Cache-Control`
    * are set already. What it throws goes to the framework's error path.
@@ -191,6 +211,8 @@ const OWN = [
   'allow',
   'deny',
   'preflights',
+  'chargeWhen',
+  'settle',
   'onDenied',
   'onStoreFailure',
   'headers',
@@ -214,6 +236,9 @@ export function expectHttpOptions(adapter: string, options: unknown): asserts op
   }
   for (const name of ['partition', 'skip', 'onDenied', 'onWarning'])
     if (given[name] !== undefined) expectFunction(name, given[name])
+  if (given.settle !== undefined) expectFunction('settle', given.settle)
+  if (given.chargeWhen !== undefined && typeof given.chargeWhen !== 'function')
+    expectOneOf('chargeWhen', given.chargeWhen, ['failed', 'succeeded'])
   if (given.missingPartition !== undefined)
     expectOneOf('missingPartition', given.missingPartition, ['address', 'reject', 'skip'])
   if (given.onStoreFailure !== undefined) expectOnStoreFailure(given.onStoreFailure)
