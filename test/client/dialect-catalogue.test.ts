@@ -1,6 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { type ClientEvent, createFetch } from '@ratepact/client'
-import { catalogue, type Dialect, dialects, github, graphqlRefusals } from '@ratepact/client/dialects'
+import {
+  catalogue,
+  type Dialect,
+  dialects,
+  github,
+  graphqlRefusals,
+  prisjakt,
+} from '@ratepact/client/dialects'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { handClock } from './clock.js'
@@ -33,7 +40,8 @@ async function learnt(
 describe('What APIs send', () => {
   it.each(samples.map((sample) => [sample.api, sample] as const))('%s', async (_api, sample) => {
     const { status = 200, waits = 0 } = sample
-    const { limits, refused, waitedSeconds } = await learnt(sample.url, status, sample.headers)
+    const known = [...catalogue, { ...prisjakt, hosts: ['api.prisjakt.nu'] }]
+    const { limits, refused, waitedSeconds } = await learnt(sample.url, status, sample.headers, known)
     expect(limits).toMatchObject(sample.limits)
     expect(limits).toHaveLength(sample.limits.length)
     expect(refused).toBe(status !== 200)
@@ -171,6 +179,25 @@ describe('A dialect', () => {
     expect(refusals.length).toBeLessThanOrEqual(1)
     expect(clock.now()).toBeLessThan(45_000)
   })
+})
+
+it('A dialect’s own function that fails ends the call with its error, and lets the answer go', async () => {
+  let cancelled = false
+  const body = new ReadableStream({
+    cancel: () => {
+      cancelled = true
+    },
+  })
+  const fails = () => {
+    throw new SyntaxError('mine')
+  }
+  const api = createFetch({
+    fetch: async () => new Response(body),
+    dialect: dialects([{ name: 'a', limits: [], read: fails }]),
+  })
+  await expect(api('https://a.test/')).rejects.toThrow('mine')
+  expect(cancelled).toBe(true)
+  expect(api.queue.inFlight).toBe(0)
 })
 
 describe('Absurd and hostile values', () => {
@@ -312,7 +339,12 @@ describe('A refusal in the body of GraphQL', () => {
     const { clock, sent, fetch } = fakeServer(
       (number) => answers[number - 1] ?? respond(200, json, '{"data":1}'),
     )
-    const api = createFetch({ fetch, clock, dialect: dialects(), retry: { classify: graphqlRefusals } })
+    const api = createFetch({
+      fetch,
+      clock,
+      dialect: dialects(),
+      retry: { classify: graphqlRefusals },
+    })
     const answer = await clock.runUntil(api(url, { method: 'POST', body: '{}' }))
     return { sends: sent.length, text: await answer.text() }
   }

@@ -53,8 +53,9 @@ export async function fly(
     return judged.response
   }
   const { timeoutMs, timeoutReason } = course.limit()
+  let answer: Attempted | undefined
   try {
-    const answer: Attempted =
+    answer =
       signal === undefined && timeoutMs === Number.POSITIVE_INFINITY
         ? { response: await send(), controller: undefined }
         : await attempt(send, { clock, signal, timeoutMs, timeoutReason })
@@ -69,6 +70,8 @@ export async function fly(
       ),
     }
   } catch (error) {
+    // One of the caller's own functions failed on it.
+    cancelBody(answer?.response.body)
     partition.pace.lost(flight)
     if (signal?.aborted || !isNetworkError(error)) throw error
     return { error, outcome: unansweredOutcome(settings, attempts) }

@@ -13,7 +13,6 @@ import {
   linear,
   okta,
   openai,
-  prisjakt,
   reddit,
   riot,
   sellingPartner,
@@ -26,5 +25,5 @@ import {
 /** All APIs of which it is known how they state their limits. */
 export const catalogue: readonly Dialect[] = [
   ...[anthropic, atlassian, auth0, azure, brevo, cloudflare, discord, github, gitlab, hubspot, linear, okta],
-  ...[openai, prisjakt, reddit, riot, sellingPartner, sendgrid, shopify, x, zendesk],
+  ...[openai, reddit, riot, sellingPartner, sendgrid, shopify, x, zendesk],
 ]

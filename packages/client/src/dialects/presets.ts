@@ -75,7 +75,10 @@ export const reddit: Dialect = {
   ],
 }
 
-/** `X-RateLimit-Reset-After` is the exact one of its two resets. */
+/**
+ * `X-RateLimit-Reset-After` is the exact one of its two resets. Discord counts some buckets for each channel or guild, which share
+ * a route here: a `route` of your own that keeps their identifiers lets each go by itself.
+ */
 export const discord: Dialect = {
   name: 'discord',
   hosts: ['discord.com', 'discordapp.com'],
@@ -218,9 +221,12 @@ export const riot: Dialect = {
   read: readQuotaLists,
 }
 
-/** A delay in milliseconds, which nothing tells from one in seconds. For `hosts` of your own. */
+/**
+ * A delay in milliseconds, which nothing tells from one in seconds. Not in the catalogue, since its documentation does not tell the
+ * host: `{ ...prisjakt, hosts: [yours] }`.
+ */
 export const prisjakt: Dialect = {
   name: 'prisjakt',
-  hosts: ['*.prisjakt.nu', '*.pricespy.com'],
+  hosts: [],
   limits: [triple('x-rate-limit-', { resetIn: 'milliseconds', window: 3600 })],
 }
