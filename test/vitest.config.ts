@@ -2,8 +2,8 @@ import { defaultServerConditions, type Plugin } from 'vite'
 import { defineConfig } from 'vitest/config'
 
 // Our packages are imported by name and resolve to their sources, so a test needs no build. The rest are the usual
-// conditions; one more, and Node itself would get it too and find modules that it cannot require.
-const conditions = ['@ratepact/source', ...defaultServerConditions]
+// conditions, which Node itself gets too: but for `module`, under which some packages have what only bundlers can read.
+const conditions = ['@ratepact/source', ...defaultServerConditions.filter((name) => name !== 'module')]
 
 // With PEERS=newest, undici and MSW are those of test/newest, which the oldest Node that we support cannot run; and what
 // does not depend on Node's version is left out: arithmetic on a clock of its own, what Redis decides, what a browser
@@ -24,7 +24,7 @@ const sameOnEveryNode = [
   'test/client/browser.test.ts',
   'test/testing/demo.test.ts',
   'test/{cluster,faults,lua}/**',
-  'test/server/{bounds,exactness,hold,instances,keys,leases,stores}/**',
+  'test/server/{bounds,exactness,hold,instances,keys,leases,stores,top}/**',
 ]
 
 /** What kills servers under a process, or counts what a process holds, has one of its own; the rest share a few. */

@@ -69,6 +69,8 @@ const peers = {
     'msw@2.15.0',
     'undici@7.30.2',
     'redis@6.3.1',
+    'prom-client@15.1.3',
+    '@opentelemetry/api@1.9.1',
   ],
   'of the other major versions': [
     'express@4.22.3',
@@ -78,6 +80,8 @@ const peers = {
     'msw@3.0.5',
     'undici@8.13.1',
     'redis@5.12.1',
+    'prom-client@15.0.0',
+    '@opentelemetry/api@1.9.0',
   ],
 }
 

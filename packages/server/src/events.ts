@@ -113,6 +113,8 @@ export interface DecisionEvent {
   readonly type: 'decision'
   readonly kind: 'consume' | 'peek'
   readonly decision: Decision
+  /** What was called, where the call said so; adapters always do: the method and the route's pattern. */
+  readonly scope?: string
   /** How long it took, in ms. */
   readonly ms: number
 }

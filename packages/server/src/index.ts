@@ -46,6 +46,7 @@ export type {
 } from './limiter-options.js'
 export type { MemoryStoreOptions } from './memory/store.js'
 export { memoryStore } from './memory/store.js'
+export type { Metrics, Watched, Watcher } from './metrics/metrics.js'
 export type { Partition, PartitionInput } from './partition.js'
 export { PartitionError } from './partition.js'
 export type { Plans } from './plans.js'

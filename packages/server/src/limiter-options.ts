@@ -14,8 +14,9 @@ import {
 import { expectOnStoreFailure, type OnStoreFailure } from './failure/mode.js'
 import { withHold } from './hold.js'
 import { memoryStore } from './memory/store.js'
+import type { Metrics } from './metrics/metrics.js'
 import { type Plans, type Rules, rulesFrom } from './plans.js'
-import type { Policy } from './policy.js'
+import { KIND, type Policy } from './policy.js'
 import { type Shards, shardsFrom } from './shard/shards.js'
 import type { Store } from './store.js'
 import type { Logger } from './tell/logger.js'
@@ -69,6 +70,10 @@ export interface LimiterSettings {
   readonly random?: () => number
   /** For how long an admission with an `id` is remembered. @default 60 */
   readonly idSeconds?: number
+  /** What figures and traces call it, where a process has several: `/^[a-zA-Z][a-zA-Z0-9_.-]{0,63}$/`. @default none */
+  readonly name?: string
+  /** Makes figures of all that it does: `prometheusMetrics()`, `openTelemetryMetrics()`, or several. @default none */
+  readonly metrics?: Metrics | readonly Metrics[]
   /** Told what goes on, a few times at once and then no more than one of a kind a second. What it throws is passed over. */
   readonly onEvent?: (event: LimiterEvent) => void
   /** Told of every decision, for figures: keep it short. What it throws is passed over. */
@@ -128,6 +133,8 @@ export interface Settings {
   readonly leases: LeaseSettings | undefined
   readonly shards: Shards | undefined
   readonly idMs: number
+  readonly name: string
+  readonly metrics: readonly Metrics[]
   readonly onEvent: ((event: LimiterEvent) => void) | undefined
   readonly onDecision: ((event: DecisionEvent) => void) | undefined
   readonly logger: Logger | undefined
@@ -147,8 +154,19 @@ export const LIMITER_OPTIONS: readonly string[] = [
     'denyCache',
     'denyCacheMaxSeconds',
   ],
-  ...['leases', 'shards', 'random', 'idSeconds', 'hold', 'countInstances', 'onEvent', 'onDecision', 'logger'],
-  ...['clock'],
+  ...[
+    'leases',
+    'shards',
+    'random',
+    'idSeconds',
+    'hold',
+    'countInstances',
+    'name',
+    'metrics',
+    'onEvent',
+    'onDecision',
+  ],
+  ...['logger', 'clock'],
 ]
 
 /** As long as an adapter holds a request at most. */
@@ -189,6 +207,10 @@ export function settingsFrom(options: LimiterOptions | PlannedLimiterOptions): S
   if (onDecision !== undefined) expectFunction('onDecision', onDecision)
   if (logger !== undefined) expectLogger(logger)
   expectClock(clock)
+  const { name = '' } = given
+  if (name !== '' && !(typeof name === 'string' && KIND.test(name)))
+    throw new TypeError(expected('name', `a name matching ${KIND.source}`, name))
+  const metrics = metricsFrom(given.metrics)
   const leases = leasesFrom(given.leases)
   if (leases !== undefined)
     expectLeasable(rules, store, leases, { blocks, hold: holdMs > 0, countInstances, onStoreFailure })
@@ -209,6 +231,8 @@ export function settingsFrom(options: LimiterOptions | PlannedLimiterOptions): S
     leases,
     shards,
     idMs,
+    name,
+    metrics,
     onEvent,
     onDecision,
     logger,
@@ -246,6 +270,14 @@ function expectLogger(logger: unknown): void {
   for (const level of ['info', 'warn', 'error'] as const)
     if (typeof given[level] !== 'function')
       throw new TypeError(expected('logger', 'a logger with info, warn and error, such as console', logger))
+}
+
+function metricsFrom(given: unknown): readonly Metrics[] {
+  const all: readonly unknown[] = given === undefined ? [] : Array.isArray(given) ? given : [given]
+  for (const one of all)
+    if (typeof (one as Partial<Metrics> | null)?.watch !== 'function')
+      throw new TypeError(expected('metrics', 'made by prometheusMetrics() or the like, with watch', one))
+  return all as readonly Metrics[]
 }
 
 function expectStore(store: unknown): asserts store is Store {

@@ -14,6 +14,7 @@ import type { Cost } from './cost.js'
 import type { Decision } from './decision.js'
 import { callerOf, createDenyCache } from './deny-cache.js'
 import { createEffects } from './effects.js'
+import type { DecisionEvent } from './events.js'
 import { createAsk, DEFAULT_TIMEOUT_MS } from './failure/ask.js'
 import { createBreaker } from './failure/breaker.js'
 import { checkStore } from './failure/check.js'
@@ -31,6 +32,7 @@ import {
   type PlannedLimiterOptions,
   settingsFrom,
 } from './limiter-options.js'
+import { watchersOf } from './metrics/watchers.js'
 import { kindsOf, ownersNamed, type Partition } from './partition.js'
 import type { Chosen, Plans } from './plans.js'
 import type { KindOf, LiveNameOf, NameOf, Policy } from './policy.js'
@@ -56,6 +58,8 @@ export interface Limiter<
   readonly countsInstances: boolean
   /** The policies that are only tried, of all plans: shadows and candidates. */
   readonly tried: readonly Policy<string, Kind>[]
+  /** Whether its decisions are listened to, by metrics or `onDecision`; adapters say what was called then. */
+  readonly tellsDecisions: boolean
   /** The policies by which a plan is judged. @throws RangeError when there is no such plan and no default */
   policiesOf(plan?: Plan): readonly Policy<Name, Kind>[]
   /**
@@ -138,17 +142,18 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
   const settings = settingsFrom(options)
   const { rules, store, onStoreFailure, blocks, clock, shards } = settings
   const kinds = kindsOf(rules.all)
-  const tell = createTeller(clock, settings.onEvent, settings.logger)
+  const offenders = createOffenders(clock)
+  const watchers = watchersOf(settings.metrics, { name: settings.name, top: offenders.top })
+  const tell = createTeller(clock, settings.onEvent, settings.logger, watchers?.told)
   const emit = tell ?? (() => {})
   const trials = createTrialWatch(clock, emit)
-  const watch = createWatch(clock, emit, () => closing !== undefined)
+  const watch = createWatch(clock, emit, () => closing !== undefined, watchers)
   const breaker = createBreaker(clock, store.timeoutMs ?? DEFAULT_TIMEOUT_MS, watch.turned)
   const ask = createAsk(store, clock, breaker)
   const denials =
     settings.denyCache && store.remote === true
       ? createDenyCache<string>(settings.denyCacheMaxSeconds, settings.holdMs)
       : undefined
-  const offenders = createOffenders(clock)
   const scopeKeys = createScopeKeys()
   const fallback = createFallback(clock, breaker, watch, ask.store, scopeKeys)
   fallback.expect(onStoreFailure)
@@ -169,6 +174,7 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
     // The next call finds out, without waiting for the end of a pause.
     if (event.type === 'connected') fallback.hurry()
   })
+  const tellsDecisions = watchers !== undefined || settings.onDecision !== undefined
   let closing: Promise<void> | undefined
 
   function expectOpen(): void {
@@ -359,10 +365,13 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
   /** The same, with each decision told. */
   function told(kind: 'consume' | 'peek', partition: unknown, call?: ConsumeOptions): Promise<Decision> {
     const { onDecision } = settings
-    if (onDecision === undefined) return decide(kind, partition, call)
+    if (!tellsDecisions) return decide(kind, partition, call)
     const fromMs = clock.now()
     return decide(kind, partition, call).then((decision) => {
-      safely(onDecision, { type: 'decision', kind, decision, ms: clock.now() - fromMs })
+      const scope = call?.scope === undefined ? {} : { scope: call.scope }
+      const event: DecisionEvent = { type: 'decision', kind, decision, ...scope, ms: clock.now() - fromMs }
+      watchers?.decided(event)
+      safely(onDecision, event)
       return decision
     })
   }
@@ -385,6 +394,7 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
     policies: rules.live,
     tried: rules.tried,
     countsInstances: settings.countInstances,
+    tellsDecisions,
     policiesOf: (plan) => rules.policiesOf(plan).policies,
     consume: (partition, call) => told('consume', partition, call),
     peek: (partition, call) => told('peek', partition, call),
@@ -416,6 +426,7 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
       return checkStore(store, clock)
     },
     close() {
+      if (closing === undefined) watchers?.closed()
       closing ??= leases === undefined ? store.close() : leases.close().then(() => store.close())
       return closing
     },

@@ -1,8 +1,10 @@
-// A user's code that uses the peers: Express, Fastify, ioredis, MSW and undici.
+// A user's code that uses the peers: Express, Fastify, ioredis, MSW, OpenTelemetry, prom-client and undici.
 import { pace } from '@ratepact/client/undici'
 import { clientAddress, createLimiter, tokenBucket } from '@ratepact/server'
 import { rateLimit } from '@ratepact/server/express'
 import { rateLimit as fastifyLimit, rateLimitPlugin } from '@ratepact/server/fastify'
+import { openTelemetryMetrics } from '@ratepact/server/opentelemetry'
+import { prometheusMetrics } from '@ratepact/server/prometheus'
 import { redisStore } from '@ratepact/server/redis'
 import { limitedApi, testClock } from '@ratepact/testing'
 import { limitedHandlers } from '@ratepact/testing/msw'
@@ -10,6 +12,7 @@ import express from 'express'
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import { Redis } from 'ioredis'
 import { setupServer } from 'msw/node'
+import { Registry } from 'prom-client'
 import { Agent, type Dispatcher, interceptors } from 'undici'
 
 export function serve(): express.Express {
@@ -39,6 +42,12 @@ export function serve(): express.Express {
   // @ts-expect-error: account is missing
   app.use(rateLimit({ limiter, partition: () => ({ client: 'a' }) }))
   return app
+}
+
+export function watch(): express.Express {
+  const metrics = [prometheusMetrics({ register: new Registry(), top: 10 }), openTelemetryMetrics()]
+  const policies = [tokenBucket({ name: 'burst', capacity: 100, refillPerSecond: 2 })] as const
+  return express().use(rateLimit({ policies, metrics, name: 'api' }))
 }
 
 export function plug(): FastifyInstance {

@@ -7,7 +7,7 @@ const policies = [policy]
 const limiter = createLimiter({ policies })
 const byAccount = tokenBucket({ name: 'daily', capacity: 10, refillPerSecond: 1, by: 'account' })
 const limiters =
-  'policies, plans, defaultPlan, candidate, store, blocks, denyCache, denyCacheMaxSeconds, leases, shards, random, idSeconds, hold, countInstances, onEvent, onDecision, logger, clock'
+  'policies, plans, defaultPlan, candidate, store, blocks, denyCache, denyCacheMaxSeconds, leases, shards, random, idSeconds, hold, countInstances, name, metrics, onEvent, onDecision, logger, clock'
 const ours =
   'partition, missingPartition, cost, scope, plan, skip, allow, deny, preflights, chargeWhen, settle, onDenied, onStoreFailure, headers, onWarning'
 

@@ -1,4 +1,5 @@
 import type { Clock } from '@ratepact/contract'
+import type { Watcher } from '../metrics/metrics.js'
 import { createRation } from '../tell/ration.js'
 import type { Happening } from '../tell/teller.js'
 import type { BreakerState } from './breaker.js'
@@ -22,8 +23,16 @@ const CONFIG_FAULT_EVERY_MS = 60_000
 /** There are few words by which Redis tells its faults; a store that makes up new ones fills no memory. */
 const MOST_CODES = 32
 
-/** Events are limited to one a second, faults of configuration to one a minute, so that an outage floods no log. */
-export function createWatch(clock: Clock, emit: (event: Happening) => void, isClosed: () => boolean): Watch {
+/**
+ * Events are limited to one a second, faults of configuration to one a minute, so that an outage floods no log.
+ * @param watcher told each time
+ */
+export function createWatch(
+  clock: Clock,
+  emit: (event: Happening) => void,
+  isClosed: () => boolean,
+  watcher?: Pick<Watcher, 'failed' | 'turned'>,
+): Watch {
   const turn = createRation(clock, EVERY_MS, TURNS_AT_ONCE)
   const breakerTurn = createRation(clock, EVERY_MS, TURNS_AT_ONCE)
   let toldOpen = false
@@ -45,6 +54,7 @@ export function createWatch(clock: Clock, emit: (event: Happening) => void, isCl
     failed(error, mode) {
       // An end that was asked for is no failure.
       if (isClosed()) return
+      watcher?.failed(error.reason, mode)
       if (error.reason === 'configuration') return misconfigured(error, mode)
       const now = clock.now()
       calls += 1
@@ -62,6 +72,7 @@ export function createWatch(clock: Clock, emit: (event: Happening) => void, isCl
       emit({ type: 'recovered', afterMs })
     },
     turned(state, retryInMs, error) {
+      watcher?.turned(state)
       // Its end is told of what was told.
       const told = state === 'open' ? breakerTurn() > 0 : toldOpen
       toldOpen = told && state === 'open'

@@ -51,7 +51,8 @@ export function createAsk<Args extends readonly unknown[]>({
     const call: { -readonly [K in keyof ConsumeOptions]: ConsumeOptions[K] } = {}
     const units = typeof cost === 'function' ? await cost(...args) : cost
     if (units !== undefined) call.cost = units
-    if (perScope) call.scope = typeof scope === 'function' ? await scope(...args) : (scope ?? seen.scope())
+    if (perScope || limiter.tellsDecisions)
+      call.scope = typeof scope === 'function' ? await scope(...args) : (scope ?? seen.scope())
     const instance = limiter.countsInstances ? instanceIn(seen.header(INSTANCE)) : undefined
     if (instance !== undefined) call.instance = instance
     if (onStoreFailure !== undefined) call.onStoreFailure = onStoreFailure

@@ -77,8 +77,8 @@ export interface HttpOptions<
   /** Units that a call takes: a number, a record by policy name, or a function that says so. @default 1 */
   readonly cost?: Cost<Name> | UserFunction<Args, Cost<Name>>
   /**
-   * What is called, for policies that count per scope; asked only when there is one. Keep the values few: each is
-   * a bucket of its own for everybody.
+   * What is called, for policies that count per scope and for metrics; asked only where there are such. Keep the values
+   * few: each is a bucket of its own for everybody.
    * @default the method and the route's pattern, `GET /orders/:id`
    */
   readonly scope?: string | UserFunction<Args, string>

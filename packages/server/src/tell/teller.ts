@@ -14,15 +14,17 @@ const AT_ONCE = 10
 
 /**
  * Tells a listener and a log what happens. What may happen with each call is told a few times at once and then once a
- * second, with how often it happened; the other kinds are limited where they come from. Undefined where nobody listens.
+ * second, with how often it happened; the other kinds are limited where they come from. A watcher is
+ * told each time. Undefined where nobody listens.
  */
 export function createTeller(
   clock: Pick<Clock, 'now'>,
   listener: ((event: LimiterEvent) => unknown) | undefined,
   logger: Logger | undefined,
+  watch?: (event: LimiterEvent) => void,
 ): ((event: Happening) => void) | undefined {
   const log = logger && createLog(clock, logger)
-  if (listener === undefined && log === undefined) return undefined
+  if (listener === undefined && log === undefined && watch === undefined) return undefined
   const rations = {
     refused: createRation(clock, EVERY_MS, AT_ONCE),
     healed: createRation(clock, EVERY_MS, AT_ONCE),
@@ -30,7 +32,9 @@ export function createTeller(
     'lease-lost': createRation(clock, EVERY_MS, AT_ONCE),
   }
   return (event) => {
-    const times = isRationed(event, rations) ? rations[event.type]() : undefined
+    const rationed = isRationed(event, rations)
+    watch?.((rationed ? { ...event, times: 1 } : event) as LimiterEvent)
+    const times = rationed ? rations[event.type]() : undefined
     if (times === 0) return
     const told = (times === undefined ? event : { ...event, times }) as LimiterEvent
     safely(listener, told)
@@ -47,6 +51,7 @@ export function safely<T>(listener: ((told: T) => unknown) | undefined, told: T)
   if (listener === undefined) return
   try {
     // A listener watches; it must not be able to stop what it watches.
-    Promise.resolve(listener(told)).catch(() => {})
+    const answer = listener(told)
+    if (typeof answer === 'object' && answer !== null) Promise.resolve(answer).catch(() => {})
   } catch {}
 }
