@@ -1,28 +1,18 @@
-import { answerFrom, emptyReadings } from './advance/answer.js'
-import { expectNoLocal } from './advance/lease-options.js'
 import { createLeases } from './advance/leases.js'
-import {
-  type Check,
-  type ConsumeOptions,
-  chargesOf,
-  expectCall,
-  NO_OPTIONS,
-  opFor,
-  type ResetOptions,
-} from './call.js'
+import { type ConsumeOptions, chargesOf, expectCall, type ResetOptions } from './call.js'
+import { createConclude } from './conclude.js'
 import type { Cost } from './cost.js'
+import { createDecide } from './decide.js'
 import type { Decision } from './decision.js'
-import { callerOf, createDenyCache } from './deny-cache.js'
+import { createDenyCache } from './deny-cache.js'
 import { createEffects } from './effects.js'
 import type { DecisionEvent } from './events.js'
 import { createAsk, DEFAULT_TIMEOUT_MS } from './failure/ask.js'
 import { createBreaker } from './failure/breaker.js'
 import { checkStore } from './failure/check.js'
 import { createFallback } from './failure/fallback.js'
-import type { OnStoreFailure } from './failure/mode.js'
-import { asStoreError, StoreError } from './failure/store-error.js'
+import { asStoreError } from './failure/store-error.js'
 import { createWatch } from './failure/watch.js'
-import { decisionOf } from './judge.js'
 import {
   type CandidatesOf,
   expectSeconds,
@@ -34,15 +24,12 @@ import {
 } from './limiter-options.js'
 import { watchersOf } from './metrics/watchers.js'
 import { kindsOf, ownersNamed, type Partition } from './partition.js'
-import type { Chosen, Plans } from './plans.js'
+import type { Plans } from './plans.js'
 import type { KindOf, LiveNameOf, NameOf, Policy } from './policy.js'
-import { type Receipt, receiptFrom } from './receipt.js'
 import { createScopeKeys } from './scope.js'
-import type { Shards, Spread } from './shard/shards.js'
-import type { Charge, Finding, Reply } from './store.js'
+import type { Finding } from './store.js'
 import { createTeller, safely } from './tell/teller.js'
 import { createOffenders, type Offender } from './top/offenders.js'
-import { type Asked, askedFrom, asksAnyway, shadowOf } from './trial.js'
 import { createTrialWatch } from './trial-watch.js'
 
 /** Decides who may call now. `Counted` are the names of all policies, those that are only tried too. */
@@ -177,192 +164,14 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
   const tellsDecisions = watchers !== undefined || settings.onDecision !== undefined
   let closing: Promise<void> | undefined
 
+  const conclude = createConclude({ effects, fallback, leases, shards, trials, scopeKeys, tell })
+  const decide = createDecide({ settings, kinds, ask, fallback, denials, offenders, conclude, expectOpen })
+
   function expectOpen(): void {
     if (closing !== undefined) throw new TypeError('This limiter is closed: make no calls after close()')
   }
 
-  function withoutStore(error: unknown, mode: OnStoreFailure, op?: Check, plan?: string): Decision {
-    const { decision, receipt } = fallback.decide(error, mode, op)
-    if (op === undefined) return noted(decision, receipt)
-    return noted(planned(shards?.whole(decision, op.charges) ?? decision, plan), receipt)
-  }
-
-  async function decide(
-    kind: 'consume' | 'peek',
-    partition: unknown,
-    call: ConsumeOptions = NO_OPTIONS,
-  ): Promise<Decision> {
-    expectOpen()
-    expectCall(call, rules.all, settings.countInstances)
-    const mode = call.onStoreFailure ?? onStoreFailure
-    if (mode !== onStoreFailure) {
-      if (leases !== undefined) expectNoLocal(mode)
-      fallback.expect(mode)
-    }
-    let chosen: Chosen
-    if (typeof call.plan !== 'function') chosen = rules.policiesOf(call.plan)
-    else {
-      try {
-        chosen = rules.policiesOf(await ask.inTime(Promise.resolve(call.plan())))
-      } catch (error) {
-        // What the function itself throws is the caller's; only its lateness is ours.
-        if (error instanceof StoreError) return withoutStore(error, mode)
-        throw error
-      }
-    }
-    const sentMs = clock.now()
-    const leasable = leases && chargesOf(partition, call, chosen.all, kinds, store.slotBy)
-    const leased = leasable && fromLease(kind, call, leasable, chosen.plan, sentMs)
-    if (leased !== undefined) return leased
-    if (shards !== undefined) {
-      const decision = await sharded(shards, kind, partition, call, chosen)
-      return marked(kind, partition, chosen, decision)
-    }
-    // A candidate has its own say on every call, so none is answered without the store.
-    const cache = chosen.candidate.length === 0 ? denials : undefined
-    const caller = cache === undefined ? undefined : callerFor(partition, call, chosen)
-    const repeated = cache?.find(caller, call.cost, sentMs)
-    if (repeated !== undefined) return marked(kind, partition, chosen, noted(repeated))
-    const charges = leasable ?? chargesOf(partition, call, chosen.all, kinds, store.slotBy)
-    const asked = askedFrom(chosen, charges)
-    if (asked.impossible.length > 0 && !asksAnyway(asked))
-      return marked(kind, partition, chosen, finished(kind, impossible(asked, chosen.plan)))
-    const op = opFor(kind, asked, call, settings)
-    let reply: Reply
-    try {
-      reply = await fallback.ask(op)
-    } catch (error) {
-      if (asked.impossible.length === 0)
-        return marked(kind, partition, chosen, withoutStore(error, mode, op, chosen.plan))
-      fallback.failed(error, mode)
-      return marked(kind, partition, chosen, finished(kind, impossible(asked, chosen.plan)))
-    }
-    const decision = conclude(op, reply, asked, chosen.plan)
-    cache?.keep(caller, asked.charges, decision, sentMs)
-    return marked(kind, partition, chosen, decision)
-  }
-
-  /** A call on shards: what refuses it on one tries one other. */
-  async function sharded(
-    own: Shards,
-    kind: 'consume' | 'peek',
-    partition: unknown,
-    call: ConsumeOptions,
-    chosen: Chosen,
-  ): Promise<Decision> {
-    const charges = chargesOf(partition, call, chosen.policies, kinds, store.slotBy)
-    const dearer = own.dearer(charges)
-    if (dearer.length > 0) return noted(impossible(askedFrom(chosen, charges, dearer), chosen.plan))
-    const caller = callerFor(partition, call, chosen)
-    const spread = own.spread(charges, call.id)
-    const first = await attempt(kind, call, spread, chosen, caller)
-    // By its id a call is remembered on one shard only.
-    if (first.outcome !== 'refused' || call.id !== undefined) return first
-    const other = own.elsewhere(charges, spread, first.violated)
-    const second = other && (await attempt(kind, call, other, chosen, caller))
-    if (second === undefined || second.source === 'none') return first
-    const sooner = second.outcome !== 'refused' || second.retryAfterSeconds < first.retryAfterSeconds
-    return sooner ? second : first
-  }
-
-  async function attempt(
-    kind: 'consume' | 'peek',
-    call: ConsumeOptions,
-    { charges, picks }: Spread,
-    chosen: Chosen,
-    caller: string | undefined,
-  ): Promise<Decision> {
-    const sentMs = clock.now()
-    const where = caller && `${[...picks.values()].join(' ')} ${caller}`
-    const repeated = denials?.find(where, call.cost, sentMs)
-    if (repeated !== undefined) return noted(repeated)
-    const asked = askedFrom(chosen, charges)
-    const op = opFor(kind, asked, call, settings)
-    let reply: Reply
-    try {
-      reply = await fallback.ask(op)
-    } catch (error) {
-      return withoutStore(error, call.onStoreFailure ?? onStoreFailure, op, chosen.plan)
-    }
-    const decision = conclude(op, reply, asked, chosen.plan)
-    denials?.keep(where, charges, decision, sentMs)
-    return decision
-  }
-
-  /** Whose refusals are remembered; nobody's where the call has an id, since the store may know its answer. */
-  function callerFor(
-    partition: unknown,
-    call: ConsumeOptions,
-    { plan, perScope }: Chosen,
-  ): string | undefined {
-    if (call.id !== undefined) return undefined
-    return callerOf(partition, perScope ? (call.scope ?? '') : undefined, plan)
-  }
-
-  function conclude(op: Check, reply: Reply, asked: Asked, plan: string | undefined): Decision {
-    fallback.answered(op, reply)
-    if (reply.healed.length > 0) tellHealed(asked, reply)
-    if (asked.impossible.length > 0) return finished(op.kind, impossible(asked, plan, reply))
-    const shadow = shadowOf(asked, reply, scopeKeys)
-    const said: Decision = decisionOf(asked.charges, reply, op.kind === 'consume', shadow, scopeKeys)
-    const decision = planned(shards === undefined ? said : shards.whole(said, asked.charges), plan)
-    if (op.kind !== 'consume') return noted(decision)
-    leases?.note(asked.charges, decision)
-    const readings = leases === undefined ? reply.readings : emptyReadings(asked.charges, reply.readings)
-    return finished(op.kind, decision, receiptFrom(op, { ...reply, readings }))
-  }
-
-  function impossible(asked: Asked, plan: string | undefined, reply?: Reply): Decision {
-    const shadow = shadowOf(asked, reply, scopeKeys)
-    const { impossible: violated } = asked
-    return planned({ outcome: 'impossible', allowed: false, violated, source: 'none', shadow }, plan)
-  }
-
-  function finished(kind: 'consume' | 'peek', decision: Decision, receipt?: Receipt): Decision {
-    if (kind === 'consume' && decision.shadow.length > 0) trials.decided(decision)
-    return noted(decision, receipt)
-  }
-
-  /** The answer to a call for which this process holds enough. */
-  function fromLease(
-    kind: 'consume' | 'peek',
-    call: ConsumeOptions,
-    charges: readonly Charge[],
-    plan: string | undefined,
-    nowMs: number,
-  ): Decision | undefined {
-    if (leases === undefined || call.id !== undefined) return undefined
-    const answer = answerFrom(leases, charges, kind === 'consume', nowMs, scopeKeys)
-    return answer && noted(planned(answer.decision, plan), answer.receipt)
-  }
-
-  function noted(decision: Decision, receipt?: Receipt): Decision {
-    effects.remember(decision, receipt)
-    if (decision.outcome === 'refused')
-      tell?.({ type: 'refused', violated: decision.violated, source: decision.source })
-    return decision
-  }
-
-  /** Keeps in mind who was refused. */
-  function marked(
-    kind: 'consume' | 'peek',
-    partition: unknown,
-    { policies }: Chosen,
-    decision: Decision,
-  ): Decision {
-    if (!decision.allowed && kind === 'consume') offenders.refused(partition, decision, policies)
-    return decision
-  }
-
-  function tellHealed({ charges, trials }: Asked, { healed }: Reply): void {
-    const all = [...charges, ...trials.flatMap((trial) => trial.charges)]
-    for (const index of healed) {
-      const charge = all[index]
-      if (charge !== undefined) emit({ type: 'healed', policy: charge.policy.name, owner: charge.owner })
-    }
-  }
-
-  /** The same, with each decision told. */
+  /** A decision, told to who listens. */
   function told(kind: 'consume' | 'peek', partition: unknown, call?: ConsumeOptions): Promise<Decision> {
     const { onDecision } = settings
     if (!tellsDecisions) return decide(kind, partition, call)
@@ -431,8 +240,4 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
       return closing
     },
   }
-}
-
-function planned<D extends Decision>(decision: D, plan: string | undefined): D {
-  return plan === undefined ? decision : { ...decision, plan }
 }
