@@ -554,6 +554,31 @@ describe('Beside others', () => {
     expect(pacing.limits(server.url)).toEqual([])
   })
 
+  it('paces each hop of a redirect that stands before it, by the limits of its own origin', async () => {
+    const limits = { ratelimit: '"b";r=5;t=60', 'ratelimit-policy': '"b";q=9;w=60' }
+    const away = await serve(inTurn(short, { headers: limits }))
+    const server = await serve(inTurn({ status: 302, headers: { location: `${away.url}/` } }))
+    const { pacing, agent } = start()
+    const dispatcher = agent.compose(pacing, interceptors.redirect({ maxRedirections: 2 }))
+    expect(await call(dispatcher, server.url)).toEqual(ok)
+    expect(pacing.limits(away.url)).toMatchObject([{ policy: 'b', quota: 9 }])
+    expect([server.seen.length, away.seen.length]).toEqual([1, 2])
+  })
+
+  it('takes no turn for what a cache before it has, and refusals become errors only when they stay', async () => {
+    const empty = {
+      ratelimit: '"a";r=0;t=60',
+      'ratelimit-policy': '"a";q=1;w=60',
+      'cache-control': 'max-age=60',
+    }
+    const server = await serve(inTurn(short, { headers: empty }))
+    const { pacing, agent } = start({ maxWaitSeconds: 30 })
+    const dispatcher = agent.compose(pacing, interceptors.cache(), interceptors.responseError())
+    for (const _ of [1, 2, 3]) expect(await call(dispatcher, server.url)).toEqual(ok)
+    expect(server.seen).toHaveLength(2)
+    await expect(call(dispatcher, `${server.url}/other`)).rejects.toThrow(RateLimitError)
+  })
+
   it('serves a dispatcher of one origin that does not tell it', async () => {
     const server = await serve(inTurn(short, {}))
     const client = new Client(server.url)
