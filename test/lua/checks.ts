@@ -282,6 +282,22 @@ export const checks = {
     expect(await limiter.consume('c')).toMatchObject({ outcome: 'refused', retryAfterSeconds: 1 })
   },
 
+  'what larger numbers granted flows back as a debt does': async (ground) => {
+    const clock = handClock()
+    const store = handStore(ground, clock)
+    const at = (capacity: number) =>
+      open(ground, [tokenBucket({ name: 'p', capacity, refillPerSecond: 10 })], store)
+    const [old, fresh] = [at(100), at(10)]
+    for (const who of ['c', 'd']) await old.consume(who, { cost: 100 })
+    for (const who of ['c', 'd'])
+      expect(await fresh.consume(who)).toMatchObject({ outcome: 'refused', retryAfterSeconds: 1.1 })
+    expect((await old.consume('c')).outcome).toBe('refused')
+    clock.nowUs += 0.6e6
+    expect(await fresh.consume('d')).toMatchObject({ outcome: 'refused', retryAfterSeconds: 0.5 })
+    clock.nowUs += 0.5e6
+    expect((await fresh.consume('d')).outcome).toBe('admitted')
+  },
+
   'a refund gives back what was taken': async (ground) => {
     const clock = handClock()
     const limiter = open(

@@ -160,6 +160,19 @@ export const mutants: readonly Mutant[] = [
     'now > written and now - written or 0',
     'now - written',
   ),
+  ...(
+    [
+      ['what larger numbers granted passes again', ', now, more or level,', ', now, level,'],
+      [
+        'the time in which it flows back begins again with each call',
+        'used > bound and unit_then',
+        'false and unit_then',
+      ],
+      ['more may be in use than a debt', 'if level > bound then', 'if false then'],
+    ] as const
+  ).map(([fault, part, by]) =>
+    mutant('what larger numbers granted flows back as a debt does', fault, part, by),
+  ),
   mutant(
     'a refund gives back what was taken',
     'what has flowed back by itself is given back again',
