@@ -103,7 +103,7 @@ export function rateLimit(
       const verdict = await judge(gate, [request, response], seen, node)
       if (verdict === 'over') return
       if (verdict === 'pass') return next()
-      const denial = gate.denial(verdict)
+      const denial = gate.denial(verdict, seen)
       if (onDenied === undefined) return deny(node, denial, next)
       return handOver(node, denial, next, (own) => onDenied(request, response, own, verdict))
     }

@@ -68,7 +68,7 @@ export const rateLimit: MakeLimit<Asked, Asked, FastifyLimit> = (options: object
       // Fastify waits no longer for a reply that somebody else has given, or nobody takes.
       if (verdict === 'over') return void reply.hijack()
       const own = onDenied && (() => onDenied(request, reply, verdict))
-      await answerReply(reply, gate.denial(verdict), own)
+      await answerReply(reply, gate.denial(verdict, seen), own)
     }
 
     void run().catch((error: unknown) => done(errorOf('rateLimit', error) as Error))

@@ -89,7 +89,7 @@ export function rateLimit(
       if (decision === 'gone') throw request.signal.reason
       const response = decision.allowed
         ? await stay.until(async () => handler(...args)).finally(() => forgetCharged(request, decision))
-        : await deny(gate.denial(decision), options.onDenied?.(request, decision))
+        : await deny(gate.denial(decision, seen), options.onDenied?.(request, decision))
       const statement = gate.statement(decision, seen)
       return statement === undefined
         ? response

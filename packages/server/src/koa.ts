@@ -59,7 +59,7 @@ export const rateLimit: MakeLimit<Asked, Asked, KoaMiddleware> = (options: objec
     if (verdict === 'over') return
     if (verdict === 'pass') return void (await next())
     const own = onDenied && (() => onDenied(context, verdict))
-    await answerContext(context, gate.denial(verdict), own)
+    await answerContext(context, gate.denial(verdict, seen), own)
   }
 }
 

@@ -1,4 +1,5 @@
 import { HttpException } from '@nestjs/common'
+import { problemMediaType } from '@ratepact/contract'
 import type { Trust } from './http/address-watch.js'
 import { createGate, type Gate, type Seen } from './http/core.js'
 import type { Denied } from './http/denial.js'
@@ -79,7 +80,7 @@ export const rateLimitGuard: MakeLimit<Asked, Asked, NestGuard> = (options: obje
       if (verdict === 'pass') return true
       // Nest has its own way to end what is not to go on; nothing is left to be answered.
       if (verdict === 'over') return false
-      const denial = gate.denial(verdict)
+      const denial = gate.denial(verdict, seen)
       const change =
         'raw' in response ? changeReply(response, denial.status) : changeHead(response, denial.status)
       return refuse(change, denial, () => own?.(verdict))
@@ -109,8 +110,8 @@ async function refuse(
     setDenialHeaders(change, denial.headers)
     exception = await own()
     if (!(exception instanceof Error)) {
-      change.set('Content-Type', denial.contentType)
-      exception = new HttpException(JSON.parse(denial.body), denial.status)
+      change.set('Content-Type', problemMediaType)
+      exception = new HttpException(denial.details, denial.status)
     }
   } catch (error) {
     change.undo()
@@ -136,8 +137,8 @@ async function guardCall(
   if (decision === undefined || decision === 'gone' || decision.allowed) return true
   const exception = await own?.(decision)
   if (exception instanceof Error) throw exception
-  const { body, status } = gate.denial(decision)
-  throw new HttpException(JSON.parse(body), status)
+  const { details, status } = gate.denial(decision, seen)
+  throw new HttpException(details, status)
 }
 
 /** What is called where there is no route: the method of the class. */

@@ -82,7 +82,7 @@ export const rateLimit: MakeLimit<Asked, Asked, NodeLimit, NodeOptions> = (optio
         const verdict = await judge(gate, [request, response], seen, node)
         if (verdict === 'over') return
         if (verdict === 'pass') return next()
-        const denial = gate.denial(verdict)
+        const denial = gate.denial(verdict, seen)
         if (onDenied === undefined) return deny(node, denial, next)
         return handOver(node, denial, next, () => onDenied(request, response, verdict))
       }

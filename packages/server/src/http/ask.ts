@@ -2,7 +2,7 @@ import type { ConsumeOptions } from '../call.js'
 import { expectCost } from '../cost.js'
 import type { Blocked, Decision } from '../decision.js'
 import type { Limiter } from '../limiter.js'
-import { PartitionError } from '../partition.js'
+import { PartitionError, type PartitionInput } from '../partition.js'
 import { addressOf, clientAddress } from './address.js'
 import { createAddressList } from './address-list.js'
 import { createAddressWatch } from './address-watch.js'
@@ -10,6 +10,7 @@ import type { Seen } from './core.js'
 import { INSTANCE, instanceIn } from './instance.js'
 import type { AnyHttpOptions } from './options.js'
 import { allOf, createPartition, isPlanned } from './partition.js'
+import type { createPartitionKeys, PartitionKeys } from './partition-keys.js'
 import type { Warn } from './warn.js'
 
 /** What a request is asked about by, all but the request itself. */
@@ -18,8 +19,16 @@ export interface AskFrom {
   readonly options: AnyHttpOptions
   readonly limiter: Limiter
   readonly warn: Warn
-  /** Where it is noted when the limiter was asked, in milliseconds since 1970. */
-  readonly askedAtMs: WeakMap<Decision, number> | undefined
+  /** Where it is noted what the statement of a decision needs besides. */
+  readonly notes: WeakMap<Decision, Note> | undefined
+  readonly keysOf: ReturnType<typeof createPartitionKeys> | undefined
+}
+
+/** What is noted of a decision. */
+export interface Note {
+  /** When the limiter was asked, in milliseconds since 1970: timestamps count from then, however long the handler takes. */
+  readonly atMs: number
+  readonly keys?: PartitionKeys
 }
 
 /** The answer to an address in `deny`. */
@@ -34,7 +43,8 @@ export function createAsk<Args extends readonly unknown[]>({
   options,
   limiter,
   warn,
-  askedAtMs,
+  notes,
+  keysOf,
 }: AskFrom): (args: Args, seen: Seen) => Promise<Decision | undefined> {
   const { cost, scope, plan, onStoreFailure, allow = [], deny = [] } = options
   if (typeof cost !== 'function') expectCost(cost, allOf(limiter))
@@ -60,6 +70,16 @@ export function createAsk<Args extends readonly unknown[]>({
     return call
   }
 
+  async function keysFor(
+    decision: Decision,
+    partition: PartitionInput,
+    { scope }: ConsumeOptions,
+  ): Promise<Pick<Note, 'keys'>> {
+    if (keysOf === undefined || !('limits' in decision)) return {}
+    const policies = decision.plan === undefined ? limiter.policies : limiter.policiesOf(decision.plan)
+    return { keys: await keysOf(policies, partition, scope) }
+  }
+
   return async (args, seen) => {
     if (options.preflights !== true && isPreflight(seen)) return undefined
     if (options.skip !== undefined && (await options.skip(...args))) return undefined
@@ -78,7 +98,8 @@ export function createAsk<Args extends readonly unknown[]>({
     const atMs = Date.now()
     try {
       const decision = await limiter.consume(partition.value as never, call)
-      askedAtMs?.set(decision, atMs)
+      if (notes !== undefined)
+        notes.set(decision, { atMs, ...(await keysFor(decision, partition.value, call)) })
       return decision
     } catch (error) {
       if (planned && options.missingPartition === 'skip' && error instanceof PartitionError) return undefined

@@ -1,12 +1,14 @@
 import { systemClock } from '@ratepact/contract'
 import type { Decision } from '../decision.js'
 import { createLimiter, type Limiter } from '../limiter.js'
+import { formFor } from './accept.js'
 import type { Addressed } from './address.js'
 import type { Trust } from './address-watch.js'
-import { createAsk } from './ask.js'
+import { createAsk, type Note } from './ask.js'
 import { createAttempt } from './attempt.js'
 import { giveBackEarlier, noteCharged } from './charged.js'
 import { type Denial, type Denied, denialOf } from './denial.js'
+import { bodyOf } from './denial-body.js'
 import { textOf } from './error.js'
 import { seeGuide } from './guide.js'
 import { exposeFields, type Head, statesLimits } from './head.js'
@@ -14,6 +16,7 @@ import { createHolder, type Stay } from './hold.js'
 import { isHandling } from './made-late.js'
 import { type AnyHttpOptions, expectHttpOptions, type HeaderOptions, OF_LIMITER } from './options.js'
 import { createOutcome } from './outcome.js'
+import { createPartitionKeys, withKeys } from './partition-keys.js'
 import { createStatements, type Statements } from './statement.js'
 import { createTwiceWatch } from './twice.js'
 import { createWarn } from './warn.js'
@@ -48,7 +51,8 @@ export interface Gate<Args extends readonly unknown[]> {
   ): Promise<Decision | undefined | 'gone'>
   /** What a decision has to say in the head of the answer; undefined when that is nothing. */
   statement(decision: Decision, seen: Seen): Statement | undefined
-  denial(decision: Denied): Denial
+  /** The answer to what may not pass, in the form that the request asks for. */
+  denial(decision: Denied, seen: Seen): Denial
 }
 
 /** Writes into the head of an answer, once its status is known. */
@@ -71,9 +75,11 @@ export function createGate<Args extends readonly unknown[]>(adapter: string, giv
     'Retry-After',
     ...(hints ? ['retry-after-ms'] : []),
   ]
-  // Timestamps are counted from before the limiter was asked, however long the handler takes.
-  const askedAtMs = headers !== false && headers.legacy ? new WeakMap<Decision, number>() : undefined
-  const ask = createAsk<Args>({ adapter, options, limiter, warn, askedAtMs })
+  const secret = headers === false ? undefined : headers.partitionKey
+  const noted = headers !== false && (headers.legacy || secret !== undefined)
+  const notes = noted ? new WeakMap<Decision, Note>() : undefined
+  const keysOf = secret === undefined ? undefined : createPartitionKeys(secret)
+  const ask = createAsk<Args>({ adapter, options, limiter, warn, notes, keysOf })
   const watchTwice = createTwiceWatch(adapter, limiter, warn)
   if (isHandling())
     warn(
@@ -93,6 +99,9 @@ export function createGate<Args extends readonly unknown[]>(adapter: string, giv
         ? ((await holder.hold(asked, stay?.(outcome?.countsBytes === true), args)) ?? 'gone')
         : asked
       if (decision === undefined) return undefined
+      // A call that would be held for too long is refused by a decision of its own.
+      const note = asked === undefined || decision === asked ? undefined : notes?.get(asked)
+      if (note !== undefined && decision !== 'gone') notes?.set(decision, note)
       // What does not run is charged nowhere.
       if (decision === 'gone' || !decision.allowed) giveBackEarlier(seen.shared)
       else if (decision.outcome === 'admitted') {
@@ -102,10 +111,10 @@ export function createGate<Args extends readonly unknown[]>(adapter: string, giv
       return decision
     },
     statement(decision, seen) {
-      const limits = 'limits' in decision ? decision.limits : []
+      const { keys, atMs = Date.now() } = notes?.get(decision) ?? {}
+      const limits = 'limits' in decision ? withKeys(decision.limits, keys) : []
       const stating = limits.length > 0 ? statementsOf(decision.plan) : undefined
       if (stating === undefined && decision.allowed) return undefined
-      const atMs = askedAtMs?.get(decision) ?? Date.now()
       const crossOrigin = isPresent(seen.header('origin'))
       return (status, head) => {
         if (!statesLimits(status)) return
@@ -119,7 +128,10 @@ export function createGate<Args extends readonly unknown[]>(adapter: string, giv
         }
       }
     },
-    denial: (decision) => denialOf(decision, hints),
+    denial(decision, seen) {
+      const head = denialOf(decision, hints)
+      return { ...head, ...bodyOf(head.details, formFor(seen.header('accept'))) }
+    },
   }
 }
 

@@ -1,26 +1,29 @@
-import { problem, problemMediaType } from '@ratepact/contract'
+import { type ProblemDetails, problem } from '@ratepact/contract'
 import type { Decision, Limit, Refused } from '../decision.js'
+import type { Body } from './denial-body.js'
 import type { Field } from './fields.js'
 
 /** A decision that lets the call not pass. */
 export type Denied<Name extends string = string> = Extract<Decision<Name>, { readonly allowed: false }>
 
 /** The answer to a call that may not pass, besides the fields that state the limits. */
-export interface Denial {
+export interface DenialHead {
   /** 429, or 503 when it was the store that could not be asked. */
   readonly status: 429 | 503
   /** What holds of the answer whatever its body: `Retry-After`, `Cache-Control`. */
   readonly headers: readonly Field[]
-  readonly contentType: string
-  /** Problem details (RFC 9457) of the draft's types, as JSON in ASCII. */
-  readonly body: string
+  /** Problem details (RFC 9457) of the draft's types. */
+  readonly details: ProblemDetails
 }
+
+/** The same with a body, in the form that was asked for. */
+export interface Denial extends DenialHead, Body {}
 
 /** RFC 6585 section 4: a 429 must not be stored; neither is a 503 worth keeping. */
 const UNSTORED: Field = ['Cache-Control', 'no-store']
 
 /** @param hints whether the exact wait is stated beside `Retry-After`, as `retry-after-ms` */
-export function denialOf(decision: Denied, hints: boolean): Denial {
+export function denialOf(decision: Denied, hints: boolean): DenialHead {
   switch (decision.outcome) {
     case 'refused': {
       const seconds = wholeWait(decision)
@@ -50,12 +53,11 @@ export function denialOf(decision: Denied, hints: boolean): Denial {
   }
 }
 
-function answer(details: ReturnType<typeof problem>, wait: readonly Field[]): Denial {
+function answer(details: ReturnType<typeof problem>, wait: readonly Field[]): DenialHead {
   return {
     status: details.status === 503 ? 503 : 429,
     headers: [...wait, UNSTORED],
-    contentType: problemMediaType,
-    body: JSON.stringify(details),
+    details,
   }
 }
 

@@ -40,6 +40,13 @@ export interface HeaderOptions {
    * @default false
    */
   readonly legacy?: boolean | LegacyDialect
+  /**
+   * A secret of 16 characters or more, the same in all processes: each limit is then stated with `pk`, 8 bytes of a hash
+   * of whose it is by this secret. A client with several identities (keys of an API behind one address) can tell by it
+   * which of its calls share units. No identity can be found from it without the secret.
+   * @default none: only limits that count per scope have `pk`, a hash of the scope
+   */
+  readonly partitionKey?: string
 }
 
 /** What becomes of a call for which `partition` gave no value: count its address, fail, or let it pass uncounted. */
@@ -261,11 +268,14 @@ function expectHeaders(headers: unknown): void {
   if (headers === undefined || headers === false) return
   if (typeof headers !== 'object' || headers === null)
     throw new TypeError(expected('headers', 'false or an object', headers))
-  expectOnly('headers', headers, ['draft', 'hints', 'legacy'])
-  const { draft, hints = true, legacy = false } = headers as Readonly<Record<string, unknown>>
+  expectOnly('headers', headers, ['draft', 'hints', 'legacy', 'partitionKey'])
+  const { draft, hints = true, legacy = false, partitionKey } = headers as Readonly<Record<string, unknown>>
   if (draft !== undefined) expectOneOf('headers.draft', draft, [11, 12, 'dual'])
   expectOneOf('headers.hints', hints, [true, false])
   expectOneOf('headers.legacy', legacy, [true, false, 'x-ratelimit', 'draft-7', 'draft-6', 'draft-3'])
+  // Not shown in an error: it is a secret.
+  if (partitionKey !== undefined && !(typeof partitionKey === 'string' && partitionKey.length >= 16))
+    throw new TypeError('Expected headers.partitionKey to be a secret of at least 16 characters')
   if (legacy === 'draft-7' && draft !== undefined)
     throw new TypeError(
       expected('headers.draft', 'left out with headers.legacy "draft-7", which takes its place', draft),
