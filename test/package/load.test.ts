@@ -41,6 +41,7 @@ describe('in a browser', () => {
   const roots = [
     ['@ratepact/contract', `root.parseRateLimit('"a";r=1').status`, 'ok'],
     ['@ratepact/client', `typeof root.createFetch().limits`, 'function'],
+    ['@ratepact/client/dialects', `typeof root.dialects().read`, 'function'],
     [
       '@ratepact/server',
       `root.createLimiter({ policies: [root.tokenBucket({ name: 'a', capacity: 1, refillPerSecond: 1 })] }).policies[0].name`,
