@@ -132,6 +132,21 @@ describe('answers of a burst sent in one instant', () => {
   })
 })
 
+describe('a call that was long on its way', () => {
+  it('because it waited for a connection, comes back a window after it arrived, not after it was sent', () => {
+    const at = hand()
+    const stated = { t: 2, q: 3, w: 2 }
+    const first = at.send()
+    at.nowMs = 300
+    at.accept(first, { ...stated, r: 2 })
+    const others = [at.send(), at.send()]
+    at.nowMs += 15
+    for (const [index, flight] of others.entries()) at.accept(flight, { ...stated, r: 1 - index })
+    // It arrived 15 ms before its answer, at the earliest.
+    expect(at.nowMs + at.waitMs()).toBeGreaterThanOrEqual(285 + 2000)
+  })
+})
+
 describe('a window that began anew', () => {
   it('is spent once: own calls of the window before return no more', () => {
     const at = hand()

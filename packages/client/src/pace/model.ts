@@ -56,6 +56,8 @@ export class Model {
   readonly #level: Level
   #newest: Evidence['previous']
   #touched = false
+  /** The least round trip that was known when a call was settled last. */
+  #leastMs: number = never
 
   constructor(roundTrip: RoundTrip, nowMs: number) {
     this.#roundTrip = roundTrip
@@ -162,7 +164,11 @@ export class Model {
   settle(call: OwnCall, nowMs: number, units?: number): void {
     const answered = units !== undefined
     const taken = units ?? call.units
-    const latestMs = answered ? nowMs - this.#roundTrip.leastMs : nowMs
+    const { leastMs } = this.#roundTrip
+    // The first ones had to wait for a connection: what was reckoned with them was too early.
+    if (leastMs < this.#leastMs) this.#own.putOff(this.#leastMs - leastMs)
+    this.#leastMs = leastMs
+    const latestMs = answered ? nowMs - leastMs : nowMs
     const slackMs = answered ? Math.max(2, this.#roundTrip.jitterMs) : 0
     this.#level.units += call.units - taken
     this.#own.settled(call, taken, latestMs, latestMs + this.quota.windowMs + slackMs)

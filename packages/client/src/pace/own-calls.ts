@@ -76,6 +76,14 @@ export class OwnCalls {
     this.#skipGone()
   }
 
+  /** Answered calls may have been counted so much later than was thought. */
+  putOff(ms: number): void {
+    for (const call of this.#due.slice(this.#head)) {
+      call.latestMs += ms
+      call.returnsMs += ms
+    }
+  }
+
   /** Units sent later than `afterMs`, up to and including `untilMs`, whether answered yet or not. */
   sent(afterMs: number, untilMs: number, except?: OwnCall): number {
     const units = this.#before(this.#index(untilMs, true)) - this.#before(this.#index(afterMs, true))
