@@ -75,6 +75,7 @@ check('embedded Lua', 'node', 'packages/server/lua.js', '--check')
 check('snippets of the README', 'node', 'tools/snippets.js', '--check')
 check('unused code and dependencies', 'npm', 'run', '--silent', 'unused')
 check('size of the client', 'node', 'tools/size.js')
+check('alerts and dashboard', 'node', 'tools/monitoring.js')
 check('public types', 'node', 'tools/api.js', '--check')
 tests('packages', ['npm', 'run', 'test:packages', '--', ...reporters])
 const newer = ['22.23.3', '24.21.0']

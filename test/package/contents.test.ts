@@ -48,7 +48,9 @@ describe.each(packageNames)('the tarball of %s', (name) => {
     })
     expect(built).toEqual(expected.sort())
     const others = files.filter((file) => !/^\.\/(dist|src)\//.test(file)).sort()
-    expect(others).toEqual(['./LICENSE', './README.md', './package.json'])
+    const monitoring = ['./monitoring/alerts.yml', './monitoring/dashboard.json']
+    const more = name === '@ratepact/server' ? monitoring : []
+    expect(others).toEqual(['./LICENSE', './README.md', ...more, './package.json'])
   })
 
   test('says what a registry shows and a package manager needs', () => {

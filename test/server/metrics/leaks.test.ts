@@ -43,12 +43,11 @@ it('100 000 requests, each with an address, a path and a key of its own, leave a
     cost: (_request: Request, [address]: string[]) => (address?.endsWith('7') ? 2 : 1),
     headers: false,
   })
-  const request = new Request('http://127.0.0.1/')
   const answer = new Response(null)
   const handler = limit((_request: Request, _sent: string[]) => answer)
   const scrape = await exposed(register)
   const upTo = async (from: number, to: number) => {
-    for (let nth = from; nth < to; nth += 1) await handler(request, sent(nth))
+    for (let nth = from; nth < to; nth += 1) await handler(new Request('http://127.0.0.1/'), sent(nth))
   }
 
   await upTo(0, 20_000)

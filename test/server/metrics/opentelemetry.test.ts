@@ -1,5 +1,6 @@
 import { context, metrics as globalMetrics, trace } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
+import { PrometheusSerializer } from '@opentelemetry/exporter-prometheus'
 import { DataPointType, type Histogram, MeterProvider, MetricReader } from '@opentelemetry/sdk-metrics'
 import {
   BasicTracerProvider,
@@ -7,14 +8,17 @@ import {
   type ReadableSpan,
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base'
-import { createLimiter, fixedWindow } from '@ratepact/server'
+import { createLimiter, fixedWindow, memoryStore } from '@ratepact/server'
 import { rateLimit } from '@ratepact/server/express'
 import { openTelemetryMetrics } from '@ratepact/server/opentelemetry'
+import { prometheusMetrics } from '@ratepact/server/prometheus'
 import { testClock } from '@ratepact/testing'
 import express from 'express'
+import { Registry } from 'prom-client'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { serve } from '../express/helper.js'
 import { farStore, refused } from '../failure/store.js'
+import { scrapedFrom } from './scrape.js'
 
 const one = fixedWindow({ name: 'one', quota: 1, windowSeconds: 86_400, anchor: 'first-request' })
 
@@ -44,6 +48,18 @@ async function collected() {
     points: (name: string) =>
       byName.get(name)?.dataPoints.map(({ attributes, value }) => [attributes, value] as const) ?? [],
   }
+}
+
+/** What a page for Prometheus says, in an order of its own. */
+function sorted(page: string, before = /^/): readonly string[] {
+  const { names, all } = scrapedFrom(page)
+  return names
+    .flatMap((name) => all(name).map(([labels, value]) => [name, labels, value] as const))
+    .map(([name, labels, value]) => {
+      const own = Object.entries(labels).map(([label, text]) => `${label.replace(before, '')}=${text}`)
+      return `${name} ${own.sort().join(' ')} ${value}`
+    })
+    .sort()
 }
 
 describe('a program with openTelemetryMetrics', () => {
@@ -94,6 +110,29 @@ describe('a program with openTelemetryMetrics', () => {
     ])
     expect(points('rate_limit.shadow.refusals').map(([, value]) => value)).toEqual([1, 1])
     expect(points('rate_limit.breaker.open')).toEqual([[api, 1]])
+  })
+
+  it('is, behind an exporter for Prometheus, what prometheusMetrics is, its labels after rate_limit_', async () => {
+    const clock = testClock()
+    const store = farStore(clock)
+    const register = new Registry()
+    const metrics = [openTelemetryMetrics({ meterProvider }), prometheusMetrics({ register })]
+    const plans = { free: [one, fixedWindow({ name: 'tried', quota: 1, windowSeconds: 60, shadow: true })] }
+    const limiter = createLimiter({ plans, clock, store, metrics, name: 'api' })
+    for (let call = 0; call < 3; call += 1) await limiter.consume('a', { plan: 'free', scope: 'GET /' })
+    store.fare(refused())
+    for (let call = 0; call < 3; call += 1) await limiter.consume('b', { plan: 'free', scope: 'GET /' })
+    await createLimiter({ policies: [one], clock, store: memoryStore({ maxBuckets: 1 }), metrics }).consume(
+      'a',
+    )
+
+    const { resourceMetrics } = await reader.collect()
+    const exported = new PrometheusSerializer(undefined, false, undefined, true, true).serialize(
+      resourceMetrics,
+    )
+    // This exporter leaves the unit out; the Collector and Prometheus's own intake put it there.
+    const withUnit = exported.replaceAll('_duration_', '_duration_seconds_')
+    expect(sorted(withUnit, /^rate_limit_/)).toEqual(sorted(await register.metrics()))
   })
 
   it('tells no more endpoints apart than it may', async () => {

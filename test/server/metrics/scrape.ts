@@ -7,6 +7,8 @@ import { onTestFinished } from 'vitest'
 export interface Scraped {
   readonly text: string
   readonly series: ReadonlyMap<string, number>
+  /** Of all series, each once. */
+  readonly names: readonly string[]
   /** The value of the one series of this name whose labels have these among them, empty ones left out. */
   value(name: string, labels?: Readonly<Record<string, string>>): number | undefined
   /** Each series of a name, its labels that have something to say, and its value. */
@@ -28,7 +30,8 @@ export async function exposed(register: Registry): Promise<() => Promise<Scraped
   return async () => scrapedFrom(await (await fetch(`http://127.0.0.1:${port}/metrics`)).text())
 }
 
-function scrapedFrom(text: string): Scraped {
+/** Reads a page for Prometheus. */
+export function scrapedFrom(text: string): Scraped {
   const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
   const series = new Map(
     lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ')))]),
@@ -38,6 +41,7 @@ function scrapedFrom(text: string): Scraped {
   return {
     text,
     series,
+    names: [...new Set([...series.keys()].map((key) => key.split('{')[0] ?? ''))],
     all,
     value(name, labels = {}) {
       const wanted = Object.entries(labels)
