@@ -1,0 +1,20 @@
+import { clientAddress, tokenBucket } from '@ratepact/server'
+import { rateLimit } from '@ratepact/server/express'
+import { prometheusMetrics } from '@ratepact/server/prometheus'
+import express from 'express'
+import { register } from 'prom-client'
+
+const metrics = prometheusMetrics({ top: 10 })
+const partition = (req: express.Request) => req.get('x-account') ?? clientAddress(req)
+const orders = rateLimit({
+  policies: [tokenBucket({ name: 'burst', capacity: 5, refillPerSecond: 1 })],
+  partition,
+  metrics,
+  name: 'orders',
+})
+
+const app = express()
+app.get('/orders/:id', orders, (req, res) => void res.json({ id: req.params.id }))
+// For Prometheus alone: put it where strangers cannot reach it.
+app.get('/metrics', async (_req, res) => void res.type(register.contentType).send(await register.metrics()))
+export const server = app.listen(Number(process.env.PORT ?? 3000), '127.0.0.1')
