@@ -1,4 +1,4 @@
-import type { ConsumeOptions } from '../call.js'
+import { type ConsumeOptions, NO_OPTIONS } from '../call.js'
 import { expectCost } from '../cost.js'
 import type { Blocked, Decision } from '../decision.js'
 import type { Limiter } from '../limiter.js'
@@ -23,6 +23,8 @@ export interface AskFrom {
   readonly notes: WeakMap<Decision, Note> | undefined
   readonly keysOf: ReturnType<typeof createPartitionKeys> | undefined
 }
+
+type Call = { -readonly [K in keyof ConsumeOptions]: ConsumeOptions[K] }
 
 /** What is noted of a decision. */
 export interface Note {
@@ -58,17 +60,23 @@ export function createAsk<Args extends readonly unknown[]>({
 
   /** What `consume` is told, the partition apart. */
   async function callOf(args: Args, seen: Seen): Promise<ConsumeOptions> {
-    const call: { -readonly [K in keyof ConsumeOptions]: ConsumeOptions[K] } = {}
+    const call: Call = {}
     const units = typeof cost === 'function' ? await cost(...args) : cost
     if (units !== undefined) call.cost = units
-    if (perScope || limiter.tellsDecisions)
-      call.scope = typeof scope === 'function' ? await scope(...args) : (scope ?? seen.scope())
+    if (perScope) call.scope = typeof scope === 'function' ? await scope(...args) : (scope ?? seen.scope())
     const instance = limiter.countsInstances ? instanceIn(seen.header(INSTANCE)) : undefined
     if (instance !== undefined) call.instance = instance
     if (onStoreFailure !== undefined) call.onStoreFailure = onStoreFailure
     if (plan !== undefined) call.plan = typeof plan === 'function' ? async () => plan(...args) : plan
     return call
   }
+  /** The same where there is nothing to be told. */
+  const plain =
+    cost === undefined &&
+    plan === undefined &&
+    onStoreFailure === undefined &&
+    !perScope &&
+    !limiter.countsInstances
 
   async function keysFor(
     decision: Decision,
@@ -88,13 +96,14 @@ export function createAsk<Args extends readonly unknown[]>({
       if (isDenied(address)) return { ...DENIED }
       if (isAllowed(address)) return undefined
     }
-    const partition = await partitionOf(args, () => {
+    const found = partitionOf(args, () => {
       const address = clientAddress(seen.from)
       watchAddress(seen, address)
       return address
     })
+    const partition = found instanceof Promise ? await found : found
     if (partition === undefined) return undefined
-    const call = await callOf(args, seen)
+    const call = plain ? NO_OPTIONS : await callOf(args, seen)
     const atMs = Date.now()
     try {
       const decision = await limiter.consume(partition.value as never, call)

@@ -35,6 +35,7 @@ export function appendFields(head: Head, fields: readonly Field[]): void {
  * whole: fewer units, or as many for a longer time. Where named limits have the field already, they keep it.
  */
 export function setNearer(head: Head, fields: readonly Field[]): void {
+  if (fields.length === 0) return
   const names = new Map(fields.map(([name, value]) => [name.toLowerCase(), value]))
   if (fields.some(([name]) => head.get(name) !== undefined)) {
     const before = readOne((name) => (names.has(name) ? head.get(name) : undefined))

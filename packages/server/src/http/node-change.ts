@@ -26,6 +26,7 @@ export function changeHead(response: Changeable, status: number): Change {
   let statusBefore: number | undefined = response.statusCode
   response.statusCode = status
   const steps: Step[] = []
+  const head = headOf(response)
 
   function note(name: string, after: string | undefined): void {
     const before = response.getHeader(name)
@@ -34,7 +35,7 @@ export function changeHead(response: Changeable, status: number): Change {
   }
 
   return {
-    get: headOf(response).get,
+    get: (name) => head.get(name),
     set(name, value) {
       note(name, value)
       response.setHeader(name, value)

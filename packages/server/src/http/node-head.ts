@@ -1,4 +1,5 @@
 import type { Head } from './head.js'
+import { marksOf } from './marks.js'
 
 /** As much of Node's ServerResponse as is needed to write into its head. */
 export interface NodeResponse {
@@ -13,20 +14,18 @@ export interface NodeResponse {
 
 type Listener = (status: number, head: Head) => void
 
-const LISTENERS = Symbol('ratepact: before the head')
-
 /**
  * Calls back once, when the head is about to be written and so its final status is known, with a chance to add to
  * it. Listeners of one response are called in the order in which they came.
  */
 export function beforeHead(response: NodeResponse, listener: Listener): void {
-  const hooked = response as NodeResponse & { [LISTENERS]?: Listener[] }
-  if (hooked[LISTENERS] !== undefined) {
-    hooked[LISTENERS].push(listener)
+  const marks = marksOf(response)
+  if (marks.listeners !== undefined) {
+    marks.listeners.push(listener)
     return
   }
   const listeners: Listener[] = [listener]
-  hooked[LISTENERS] = listeners
+  marks.listeners = listeners
   const { writeHead } = response
   response.writeHead = function (status: number, ...rest: unknown[]): unknown {
     // A second head is Node's to refuse.
@@ -38,14 +37,31 @@ export function beforeHead(response: NodeResponse, listener: Listener): void {
   }
 }
 
-export function headOf(response: Pick<NodeResponse, 'getHeader' | 'setHeader' | 'removeHeader'>): Head {
-  return {
-    get(name) {
-      const value = response.getHeader(name)
-      return value === undefined ? undefined : Array.isArray(value) ? value.join(', ') : String(value)
-    },
-    set: (name, value) => void response.setHeader(name, value),
-    remove: (name) => response.removeHeader(name),
+type Fields = Pick<NodeResponse, 'getHeader' | 'setHeader' | 'removeHeader'>
+
+export function headOf(response: Fields): Head {
+  return new NodeHead(response)
+}
+
+/** A class, since there is one for each answer: closures are dearer. */
+class NodeHead implements Head {
+  readonly #response: Fields
+
+  constructor(response: Fields) {
+    this.#response = response
+  }
+
+  get(name: string): string | undefined {
+    const value = this.#response.getHeader(name)
+    return value === undefined ? undefined : Array.isArray(value) ? value.join(', ') : String(value)
+  }
+
+  set(name: string, value: string): void {
+    this.#response.setHeader(name, value)
+  }
+
+  remove(name: string): void {
+    this.#response.removeHeader(name)
   }
 }
 

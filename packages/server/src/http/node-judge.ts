@@ -26,10 +26,12 @@ export async function judge<Args extends readonly unknown[]>(
   response: NodeState,
 ): Promise<Verdict> {
   const sentBefore = response.headersSent
-  const stay = (countsBytes: boolean) => createNodeStay(response, countsBytes)
-  const decision = await gate.decide(args, seen, stay).catch((error: unknown) => {
+  let decision: Awaited<ReturnType<Gate<Args>['decide']>>
+  try {
+    decision = await gate.decide(args, seen, (countsBytes) => createNodeStay(response, countsBytes))
+  } catch (error) {
     throw errorOf('rateLimit', error)
-  })
+  }
   // Somebody (a timeout, say) has answered while we asked or held: a handler could only fail.
   if (decision === 'gone' || (response.headersSent && !sentBefore)) return 'over'
   if (decision === undefined) return 'pass'

@@ -4,20 +4,21 @@ import type { Policy } from '../policy.js'
 import type { AnyHttpOptions } from './options.js'
 import type { Warn } from './warn.js'
 
+/** Who is calling; undefined when the call is not to be counted. */
+type Found = { readonly value: PartitionInput } | undefined
+
 /** Finds who is calling; undefined when the call is not to be counted. What is still missing the limiter refuses. */
 export function createPartition(
   adapter: string,
   options: AnyHttpOptions,
   limiter: Limiter,
   warn: Warn,
-): (
-  args: readonly unknown[],
-  address: () => string | undefined,
-) => Promise<{ value: PartitionInput } | undefined> {
+): (args: readonly unknown[], address: () => string | undefined) => Found | Promise<Found> {
   const { partition, missingPartition = 'address' } = options
   const kinds = kindsOf(allOf(limiter))
   const planned = isPlanned(options, limiter)
   const others = kinds.filter((kind) => kind !== 'client')
+  const byClient = others.length === 0 && kinds.length === 1
   if (partition === undefined && others.length > 0)
     throw new TypeError(
       `Expected partition to be given to ${adapter}: its policies count by "${others.join('" and "')}"`,
@@ -32,8 +33,8 @@ export function createPartition(
     )
   }
 
-  return async (args, addressOf) => {
-    const given = partition === undefined ? { client: addressOf() } : await partition(...args)
+  function find(given: PartitionInput, addressOf: () => string | undefined): Found {
+    if (byClient && typeof given === 'string' && given !== '') return { value: given }
     const record = recordOf(given)
     if (record === undefined) return { value: given }
     const missing = kinds.filter((kind) => isMissing(Object.hasOwn(record, kind) ? record[kind] : undefined))
@@ -44,6 +45,14 @@ export function createPartition(
     if (address === undefined) return { value: record }
     warnOf(missing)
     return { value: { ...record, ...Object.fromEntries(missing.map((kind) => [kind, address])) } }
+  }
+
+  return (args, addressOf) => {
+    if (partition === undefined) return find(addressOf(), addressOf)
+    const given = partition(...args)
+    // A turn of its own only where somebody may have to be waited for.
+    if (typeof given === 'string' || given === undefined) return find(given, addressOf)
+    return Promise.resolve(given).then((found) => find(found, addressOf))
   }
 }
 
