@@ -1,4 +1,11 @@
-import { Counter, register as defaultRegister, Gauge, Histogram, type Registry } from 'prom-client'
+import {
+  Counter,
+  register as defaultRegister,
+  Gauge,
+  Histogram,
+  type OpenMetricsContentType,
+  type Registry,
+} from 'prom-client'
 import { expected, expectInteger, expectObject, expectOnly } from './expect.js'
 import { COUNTERS, type Figure, GAUGES, HISTOGRAMS } from './metrics/figures.js'
 import { printable } from './metrics/labels.js'
@@ -9,7 +16,7 @@ export type { Metrics } from './metrics/metrics.js'
 
 export interface PrometheusOptions {
   /** Where the metrics are registered. @default the default registry of prom-client */
-  readonly register?: Registry
+  readonly register?: Registry | Registry<OpenMetricsContentType>
   /** What every name begins with, before `rate_limit_`. @default '' */
   readonly prefix?: string
   /**
@@ -78,7 +85,7 @@ function mapped<K extends string, V, M>(record: Readonly<Record<K, V>>, make: (v
   return Object.fromEntries(entries.map(([key, value]) => [key, make(value)])) as Record<K, M>
 }
 
-function nameIn(register: Registry, name: string): string {
+function nameIn(register: Required<PrometheusOptions>['register'], name: string): string {
   if (register.getSingleMetric(name) === undefined) return name
   throw new TypeError(
     `The registry has a metric ${name} already: make prometheusMetrics once and give it to every limiter, or give it a prefix`,

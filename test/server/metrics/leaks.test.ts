@@ -68,3 +68,20 @@ it('100 000 requests, each with an address, a path and a key of its own, leave a
   expect(counted.reduce((sum, [, count]) => sum + count, 0)).toBe(100_000)
   expect(grown).toBeLessThan(2_000_000)
 }, 60_000)
+
+it('of a long text, no more is kept than the part that is shown', async () => {
+  const metrics = prometheusMetrics({ register: new Registry(), maxEndpoints: 100 })
+  const limiter = createLimiter({
+    policies: [fixedWindow({ name: 'one', quota: 1, windowSeconds: 3600 })],
+    metrics,
+  })
+  const before = heapBytes()
+  for (let nth = 0; nth < 200; nth += 1) {
+    const text = `client number ${nth}, scope number ${nth} ${'x'.repeat(300_000)}`
+    const [client = '', scope = ''] = text.split(', ')
+    await limiter.consume(client, { cost: 2, scope: scope.slice(0, 100) })
+    await limiter.consume(text.slice(0, 200), { cost: 2, scope })
+  }
+  expect(limiter.top(256).length).toBe(256)
+  expect(heapBytes() - before).toBeLessThan(3_000_000)
+})

@@ -11,7 +11,7 @@ import { rateLimit } from '@ratepact/server/express'
 import { prometheusMetrics } from '@ratepact/server/prometheus'
 import { testClock } from '@ratepact/testing'
 import express from 'express'
-import { register as defaultRegister, Registry } from 'prom-client'
+import { register as defaultRegister, type OpenMetricsContentType, Registry } from 'prom-client'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { serve } from '../express/helper.js'
 import { farStore, refused } from '../failure/store.js'
@@ -200,6 +200,32 @@ describe('a program with prometheusMetrics', () => {
     expect((await scrape()).all('rate_limit_top_refusals').map(([{ partition }]) => partition)).toEqual(['d'])
     await limiter.close()
     expect((await scrape()).all('rate_limit_top_refusals')).toEqual([])
+  })
+
+  it('shows a hundred limiters of those that are made without end', async () => {
+    const { metrics, scrape } = await open({}, { top: 1 })
+    for (let nth = 0; nth < 150; nth += 1)
+      await createLimiter({ policies: [one], metrics, name: `nth-${nth}` }).consume('a', { cost: 2 })
+    const { all } = await scrape()
+    for (const name of ['rate_limit_requests_denied_total', 'rate_limit_breaker_open'])
+      expect(all(name).length).toBeLessThanOrEqual(101)
+    expect(all('rate_limit_requests_denied_total').at(-1)).toEqual([
+      { limiter: 'other', policy: 'one', outcome: 'impossible' },
+      51,
+    ])
+    const shown = all('rate_limit_top_refusals').map(([{ limiter }]) => limiter)
+    expect(shown).toEqual(Array.from({ length: 99 }, (_, nth) => `nth-${nth}`))
+  })
+
+  it('can be read as OpenMetrics', async () => {
+    const register = new Registry<OpenMetricsContentType>()
+    register.setContentType(Registry.OPENMETRICS_CONTENT_TYPE)
+    const limiter = createLimiter({ policies: [one], metrics: prometheusMetrics({ register }) })
+    await limiter.consume('a', { scope: 'GET /' })
+    const { text, value } = await (await exposed(register))()
+    expect(text).toMatch(/\n# EOF\n$/)
+    expect(text).toContain('# TYPE rate_limit_requests_allowed counter\n')
+    expect(value('rate_limit_requests_allowed_total')).toBe(1)
   })
 
   it('has the names that it is told to, in the default registry if none is named', async () => {

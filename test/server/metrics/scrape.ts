@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Registry } from 'prom-client'
+import type { OpenMetricsContentType, Registry } from 'prom-client'
 import { onTestFinished } from 'vitest'
 
 /** What Prometheus reads from a program, by name and labels as they stand there. */
@@ -16,7 +16,9 @@ export interface Scraped {
 }
 
 /** Serves a registry as programs do, for the length of a test. @returns a look at it, over HTTP */
-export async function exposed(register: Registry): Promise<() => Promise<Scraped>> {
+export async function exposed(
+  register: Registry | Registry<OpenMetricsContentType>,
+): Promise<() => Promise<Scraped>> {
   const server = createServer(async (_request, response) => {
     response.setHeader('Content-Type', register.contentType)
     response.end(await register.metrics())

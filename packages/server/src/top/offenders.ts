@@ -57,6 +57,7 @@ export function createOffenders(clock: Pick<Clock, 'now'>): Offenders {
       forget()
       for (const name of decision.violated) {
         const kind = policies.find((policy) => policy.name === name)?.by
+        // A text made anew: a part of a longer one, such as of a header, would keep all of it in memory.
         if (kind !== undefined) windows[0]?.add(`${kind} ${name} ${bounded(counted(partition, kind))}`)
       }
     },
