@@ -134,6 +134,19 @@ it('a connection that is there again is a hint: the next call finds out at once'
   expect((await consume()).source).toBe('store')
 })
 
+it('is a hint also while a call is finding out, which may have begun too early', async () => {
+  const { clock, store, fail, consume, limiter } = open()
+  store.fare('silent')
+  await fail(3)
+  await clock.advance(1000)
+  const early = limiter.consume('a')
+  await clock.advance(40)
+  store.tell({ type: 'connected' })
+  store.fare('up')
+  expect((await clock.runUntil(early)).source).toBe('none')
+  expect((await consume()).source).toBe('store')
+})
+
 it('a call that was under way when the breaker opened closes it by its answer', async () => {
   const { clock, store, limiter, consume, breaker } = open('closed', 1000)
   let answer: (() => void) | undefined

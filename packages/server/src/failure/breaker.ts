@@ -44,6 +44,8 @@ export function createBreaker(
   /** Set while the breaker is open. */
   let open: { error: StoreError; pauses: number; untilMs: number } | undefined
   let probe = 0
+  /** Calls up to this one had begun when something last spoke for the store: they may have been too early. */
+  let hinted = 0
 
   function pause(error: StoreError): void {
     const pauses = (open?.pauses ?? 0) + 1
@@ -78,7 +80,7 @@ export function createBreaker(
     failed(nth, error) {
       if (nth === probe) {
         probe = 0
-        pause(error)
+        if (nth > hinted) pause(error)
       }
       if (open !== undefined || nth <= counted) return
       counted = begun
@@ -86,6 +88,7 @@ export function createBreaker(
       if (failures >= MOST_FAILURES) pause(error)
     },
     hurry() {
+      hinted = begun
       if (open !== undefined) open.untilMs = clock.now()
     },
     waitMs,
