@@ -51,7 +51,8 @@ export function createAsk<Args extends readonly unknown[]>({
   const { cost, scope, plan, onStoreFailure, allow = [], deny = [] } = options
   if (typeof cost !== 'function') expectCost(cost, allOf(limiter))
   const partitionOf = createPartition(adapter, options, limiter, warn)
-  const perScope = allOf(limiter).some((policy) => policy.perScope)
+  // Metrics are told what is called, whether or not anything is counted by it.
+  const scoped = limiter.tellsDecisions || allOf(limiter).some((policy) => policy.perScope)
   const planned = isPlanned(options, limiter)
   const watchAddress = createAddressWatch(adapter, warn)
   const isAllowed = createAddressList('allow', allow)
@@ -63,7 +64,7 @@ export function createAsk<Args extends readonly unknown[]>({
     const call: Call = {}
     const units = typeof cost === 'function' ? await cost(...args) : cost
     if (units !== undefined) call.cost = units
-    if (perScope) call.scope = typeof scope === 'function' ? await scope(...args) : (scope ?? seen.scope())
+    if (scoped) call.scope = typeof scope === 'function' ? await scope(...args) : (scope ?? seen.scope())
     const instance = limiter.countsInstances ? instanceIn(seen.header(INSTANCE)) : undefined
     if (instance !== undefined) call.instance = instance
     if (onStoreFailure !== undefined) call.onStoreFailure = onStoreFailure
@@ -75,7 +76,7 @@ export function createAsk<Args extends readonly unknown[]>({
     cost === undefined &&
     plan === undefined &&
     onStoreFailure === undefined &&
-    !perScope &&
+    !scoped &&
     !limiter.countsInstances
 
   async function keysFor(
