@@ -145,7 +145,9 @@ export class Sharing {
       (mode === 'window' && this.#foreign >= 1.5 && unexplained >= 1) ||
       (much && (young || this.#suspect || unexplained >= limit + 2))
     this.#suspect = much
-    if (found) this.#enter(refused ? 2 : 1 + Math.max(0, unexplained) / Math.max(1, own), nowMs)
+    // A refusal is proof of one at least. Among many who begin at once each has hardly sent anything itself.
+    const others = Math.max(refused ? 1 : 0, unexplained / Math.max(1, own))
+    if (found) this.#enter(1 + others, nowMs)
   }
 
   #doubt({ quota, refused, unexplained }: Sighting): void {
