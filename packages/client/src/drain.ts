@@ -2,6 +2,7 @@ import type { Clock } from '@ratepact/contract'
 import { Alarm } from './alarm.js'
 import type { Attempted } from './attempt.js'
 import { cancelBody } from './cancel.js'
+import { split } from './split.js'
 
 /** Up to here a refusal is kept, for the case that its call cannot be sent again after all. */
 const mostKept = 65_536
@@ -59,20 +60,6 @@ export function failed(error: unknown): Aside {
     },
     drop: () => {},
   }
-}
-
-interface Halves {
-  readonly copy: Response
-  readonly reader: ReadableStreamDefaultReader<Uint8Array>
-}
-
-/** Undefined for what has no body, or one that cannot be read twice: that is left alone. */
-function split(response: Response): Halves | undefined {
-  const { body, bodyUsed } = response
-  if (bodyUsed || typeof body?.getReader !== 'function' || body.locked) return undefined
-  const copy = response.clone()
-  const reader = response.body?.getReader()
-  return reader && { copy, reader }
 }
 
 /** Reads to the end, or until it was too much. */

@@ -1,6 +1,7 @@
 import type { Clock } from '@ratepact/contract'
 import { Alarm } from './alarm.js'
 import { cancelBody } from './cancel.js'
+import { split } from './split.js'
 
 const mostBytes = 65_536
 const mostMs = 1000
@@ -14,18 +15,16 @@ export interface Peeked {
 
 /** The beginning of a body as text, as far as it comes in time. */
 export async function peekAt(response: Response, clock: Clock): Promise<Peeked> {
-  const { body, bodyUsed } = response
-  if (bodyUsed || typeof body?.getReader !== 'function' || body.locked) return { response, text: '' }
-  const copy = response.clone()
-  // The original is read and the copy handed on: where a copy is cancelled, Node fails the process once the rest is aborted.
-  const reader = response.body?.getReader()
+  const halves = split(response)
+  if (halves === undefined) return { response, text: '' }
+  const { copy, reader } = halves
   const alarm = new Alarm(clock, () => cancelBody(reader))
   alarm.set(clock.now() + mostMs)
   const decoder = new TextDecoder()
   let text = ''
   try {
     for (let bytes = 0; bytes < mostBytes; ) {
-      const { done, value } = (await reader?.read()) ?? { done: true }
+      const { done, value } = await reader.read()
       if (done) break
       bytes += value.byteLength
       text += decoder.decode(value, { stream: true })
