@@ -2,12 +2,13 @@ import { HttpException } from '@nestjs/common'
 import { problemMediaType } from '@ratepact/contract'
 import type { Trust } from './http/address-watch.js'
 import { createGate, type Gate, type Seen } from './http/core.js'
-import type { Denied } from './http/denial.js'
+import type { Denial, Denied } from './http/denial.js'
 import { setDenialHeaders } from './http/denial-head.js'
 import { errorOf } from './http/error.js'
 import { expressScope, expressTrust, type Routed } from './http/express-scope.js'
 import { fastifyScope, fastifyTrust, type RoutedByFastify } from './http/fastify-scope.js'
 import { type Change, changeHead } from './http/node-change.js'
+import { beforeHead } from './http/node-head.js'
 import { judge, type NodeState } from './http/node-judge.js'
 import type { MakeLimit } from './http/options.js'
 import { changeReply, type Reply } from './http/reply.js'
@@ -83,7 +84,7 @@ export const rateLimitGuard: MakeLimit<Asked, Asked, NestGuard> = (options: obje
       const denial = gate.denial(verdict, seen)
       const change =
         'raw' in response ? changeReply(response, denial.status) : changeHead(response, denial.status)
-      return refuse(change, denial, () => own?.(verdict))
+      return refuse(change, denial, problemFor(node, denial), () => own?.(verdict))
     },
   }
 }
@@ -102,22 +103,38 @@ export const rateLimitModule: MakeLimit<Asked, Asked, NestModule> = (options: ob
 /** Throws for a call that may not pass; where the user's function fails, nothing of the refusal stays. */
 async function refuse(
   change: Change,
-  denial: ReturnType<Gate<Asked>['denial']>,
+  { headers }: Denial,
+  problem: HttpException,
   own: () => unknown,
 ): Promise<never> {
   let exception: unknown
   try {
-    setDenialHeaders(change, denial.headers)
+    setDenialHeaders(change, headers)
     exception = await own()
-    if (!(exception instanceof Error)) {
-      change.set('Content-Type', problemMediaType)
-      exception = new HttpException(denial.details, denial.status)
-    }
   } catch (error) {
     change.undo()
-    throw errorOf('rateLimit', error)
+    throw errorOf('rateLimitGuard', error)
   }
-  throw exception
+  throw exception instanceof Error ? exception : problem
+}
+
+/**
+ * The exception whose response is the problem details. Nest sends an object as JSON, and in version 11 complains of any
+ * other type that is set already; so the type is set when the head is written, if it is these details that were sent.
+ */
+function problemFor(node: NodeState, { details, status }: Denial): HttpException {
+  let sent = false
+  const response = Object.defineProperty({ ...details }, 'toJSON', {
+    value() {
+      sent = true
+      return details
+    },
+  })
+  beforeHead(node, (_status, head) => {
+    if (sent && head.get('Content-Type')?.startsWith('application/json') === true)
+      head.set('Content-Type', problemMediaType)
+  })
+  return new HttpException(response, status)
 }
 
 /** A call that has no head. */
