@@ -11,43 +11,25 @@ import { rateLimit as expressLimit } from '@ratepact/server/express'
 import { rateLimit as fetchLimit } from '@ratepact/server/fetch'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { until } from '../../wait.js'
-import { handStore, majors, serve } from '../express/helper.js'
+import { fronts } from '../adapters/fronts.js'
+import { handStore, majors } from '../express/helper.js'
 
 type Handler = () => Promise<string>
 
-/** Fronts that are asked alike: a path in, a body or a status out, and a way to hang up. */
-const fronts: Record<
-  string,
-  (limiter: Limiter, handler: Handler) => Promise<(signal?: AbortSignal) => Promise<string>>
-> = {
-  ...Object.fromEntries(
-    majors.map(([name, express]) => [
-      name,
-      async (limiter: Limiter, handler: Handler) => {
-        const app = express()
-        app.use(expressLimit({ limiter, partition: () => 'one' }))
-        app.get('/', (_request, response, next) => handler().then((body) => response.send(body), next))
-        const { port } = await serve(app)
-        return async (signal?: AbortSignal) => {
-          const answer = await fetch(`http://127.0.0.1:${port}/`, signal === undefined ? {} : { signal })
-          return answer.status === 200 ? answer.text() : String(answer.status)
-        }
-      },
-    ]),
-  ),
-  'a fetch handler': async (limiter, handler) => {
-    const limit = fetchLimit({ limiter, partition: () => 'one' })
-    const handle = limit(async () => new Response(await handler()))
-    return async (signal) => {
-      const answer = await handle(new Request('http://api.test/', signal === undefined ? {} : { signal }))
-      return answer.status === 200 ? answer.text() : String(answer.status)
-    }
-  },
+/** A front that is asked with a way to hang up, and says a body or a status. */
+async function openFront({ open }: (typeof fronts)[number], limiter: Limiter, handler: Handler) {
+  const { ask } = await open([{ limiter, partition: () => 'one' }], async () => ({ body: await handler() }))
+  return async (signal?: AbortSignal): Promise<string> => {
+    const answer = await ask('/', signal === undefined ? {} : { signal })
+    return answer.status === 200 ? answer.body : String(answer.status)
+  }
 }
 
 const limiterOf = (policy: Policy): Limiter => createLimiter({ policies: [policy] })
 
-describe.each(Object.entries(fronts))('a request to %s', (_, open) => {
+describe.each(fronts)('a request to $name', (front) => {
+  const open = (limiter: Limiter, handler: Handler) => openFront(front, limiter, handler)
+
   it('is held until its place in a leaky bucket is reached', async () => {
     const starts: number[] = []
     const ask = await open(
