@@ -27,8 +27,15 @@ const sameOnEveryNode = [
   'test/server/{bounds,exactness,hold,instances,keys,leases,stores,top}/**',
 ]
 
-/** What kills servers under a process, or counts what a process holds, has one of its own; the rest share a few. */
-const apart = ['test/{cluster,faults}/**/*.test.ts', 'test/**/{leaks,sockets,exit}.test.ts']
+/**
+ * What kills servers under a process, counts what a process holds, or loads a framework that changes globals has a
+ * process of its own; the rest share a few.
+ */
+const apart = [
+  'test/{cluster,faults}/**/*.test.ts',
+  'test/**/{leaks,sockets,exit,fronts}.test.ts',
+  'test/server/adapters/*.test.ts',
+]
 // What needs the packed packages is slow and has a run of its own: npm run test:packages.
 const never = ['**/node_modules/**', 'test/package/**', ...(newest ? sameOnEveryNode : [])]
 
