@@ -1,4 +1,5 @@
-import { createGate } from './http/core.js'
+import type { Trust } from './http/address-watch.js'
+import { createGate, type Seen } from './http/core.js'
 import type { Denied } from './http/denial.js'
 import { expressScope, expressTrust, type Routed } from './http/express-scope.js'
 import { deny, handOver, handToErrors } from './http/node-answer.js'
@@ -90,14 +91,7 @@ export function rateLimit(
 
   return function rateLimit(request, response, next) {
     const node = response as ExpressResponse & NodeState
-    const seen = {
-      from: request,
-      trust: () => expressTrust(request as Routed),
-      method: request.method,
-      scope: () => expressScope(request as Routed, rateLimit),
-      header: (name: string) => request.headers[name],
-      shared: response,
-    }
+    const seen = new ExpressSeen(request, response, rateLimit)
 
     async function run(): Promise<void> {
       const verdict = await judge(gate, [request, response], seen, node)
@@ -110,5 +104,34 @@ export function rateLimit(
 
     // Whatever fails, the methods that other middleware has wrapped included, is an error like the handlers' own.
     void run().catch((error: unknown) => handToErrors(node, next, error))
+  }
+}
+
+/** A class, since there is one for each request: closures are dearer. */
+class ExpressSeen implements Seen {
+  readonly from: ExpressRequest
+  readonly shared: ExpressResponse
+  readonly #middleware: unknown
+
+  constructor(request: ExpressRequest, response: ExpressResponse, middleware: unknown) {
+    this.from = request
+    this.shared = response
+    this.#middleware = middleware
+  }
+
+  get method(): string {
+    return this.from.method
+  }
+
+  trust(): Trust {
+    return expressTrust(this.from as Routed)
+  }
+
+  scope(): string {
+    return expressScope(this.from as Routed, this.#middleware)
+  }
+
+  header(name: string): string | string[] | undefined {
+    return this.from.headers[name]
   }
 }

@@ -85,6 +85,7 @@ export function rateLimit(
       const stay = createFetchStay(request)
       const decision = await gate.decide(args, seen, () => stay)
       if (decision === undefined) return handler(...args)
+      gate.enter(decision, seen)
       // Nobody waits for an answer any more; the reason is what their own fetch rejects with.
       if (decision === 'gone') throw request.signal.reason
       const response = decision.allowed

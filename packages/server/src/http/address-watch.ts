@@ -28,9 +28,9 @@ export function createAddressWatch(adapter: string, warn: Warn): AddressWatch {
     )
   }
 
-  function watchForwarded({ header, trust }: Seen): void {
-    if (forwarded || trust?.() !== 'none') return
-    const name = ['x-forwarded-for', 'forwarded'].find((field) => typeof header(field) === 'string')
+  function watchForwarded(seen: Seen): void {
+    if (forwarded || seen.trust?.() !== 'none') return
+    const name = ['x-forwarded-for', 'forwarded'].find((field) => typeof seen.header(field) === 'string')
     if (name === undefined) return
     forwarded = true
     warn(

@@ -33,6 +33,9 @@ export interface Note {
   readonly keys?: PartitionKeys
 }
 
+/** Nothing for a request that is not to be counted. */
+type Asked = Decision | undefined
+
 /** The answer to an address in `deny`. */
 const DENIED: Blocked = Object.freeze({ outcome: 'blocked', allowed: false, source: 'none', shadow: [] })
 
@@ -47,14 +50,18 @@ export function createAsk<Args extends readonly unknown[]>({
   warn,
   notes,
   keysOf,
-}: AskFrom): (args: Args, seen: Seen) => Promise<Decision | undefined> {
+}: AskFrom): (args: Args, seen: Seen) => Asked | Promise<Asked> {
   const { cost, scope, plan, onStoreFailure, allow = [], deny = [] } = options
   if (typeof cost !== 'function') expectCost(cost, allOf(limiter))
-  const partitionOf = createPartition(adapter, options, limiter, warn)
+  const watchAddress = createAddressWatch(adapter, warn)
+  const partitionOf = createPartition<Seen>(adapter, options, limiter, warn, (seen) => {
+    const address = clientAddress(seen.from)
+    watchAddress(seen, address)
+    return address
+  })
   // Metrics are told what is called, whether or not anything is counted by it.
   const scoped = limiter.tellsDecisions || allOf(limiter).some((policy) => policy.perScope)
   const planned = isPlanned(options, limiter)
-  const watchAddress = createAddressWatch(adapter, warn)
   const isAllowed = createAddressList('allow', allow)
   const isDenied = createAddressList('deny', deny)
   const listed = allow.length + deny.length > 0
@@ -89,19 +96,14 @@ export function createAsk<Args extends readonly unknown[]>({
     return { keys: await keysOf(policies, partition, scope) }
   }
 
-  return async (args, seen) => {
-    if (options.preflights !== true && isPreflight(seen)) return undefined
+  async function askFully(args: Args, seen: Seen): Promise<Asked> {
     if (options.skip !== undefined && (await options.skip(...args))) return undefined
     if (listed) {
       const address = addressOf(seen.from)
       if (isDenied(address)) return { ...DENIED }
       if (isAllowed(address)) return undefined
     }
-    const found = partitionOf(args, () => {
-      const address = clientAddress(seen.from)
-      watchAddress(seen, address)
-      return address
-    })
+    const found = partitionOf(args, seen)
     const partition = found instanceof Promise ? await found : found
     if (partition === undefined) return undefined
     const call = plain ? NO_OPTIONS : await callOf(args, seen)
@@ -116,9 +118,21 @@ export function createAsk<Args extends readonly unknown[]>({
       throw error
     }
   }
+
+  // Where nothing but `partition` has a say there is nobody to wait for but the limiter, and each wait costs.
+  const direct = plain && !listed && options.skip === undefined && notes === undefined && !planned
+  const askFor = (found: { readonly value: PartitionInput } | undefined): Asked | Promise<Asked> =>
+    found === undefined ? undefined : limiter.consume(found.value as never)
+
+  return (args, seen) => {
+    if (options.preflights !== true && isPreflight(seen)) return undefined
+    if (!direct) return askFully(args, seen)
+    const found = partitionOf(args, seen)
+    return found instanceof Promise ? found.then(askFor) : askFor(found)
+  }
 }
 
 /** A browser's question whether a page of another origin may send what it wants to send. */
-function isPreflight({ method, header }: Seen): boolean {
-  return method === 'OPTIONS' && typeof header('access-control-request-method') === 'string'
+function isPreflight(seen: Seen): boolean {
+  return seen.method === 'OPTIONS' && typeof seen.header('access-control-request-method') === 'string'
 }

@@ -1,13 +1,14 @@
-import type { Decision } from '../decision.js'
+import type { Admitted, Decision } from '../decision.js'
 import type { Limiter } from '../limiter.js'
+import type { Attempt } from './attempt.js'
 import { marksOf } from './marks.js'
 
 /** What a limiter has charged for a request. */
 export interface Charged {
   readonly limiter: Limiter
-  readonly decision: Decision
-  /** Never rejects. */
-  giveBack(): Promise<void>
+  readonly decision: Admitted
+  /** What gives it back. */
+  readonly attempt: Attempt
 }
 
 /** What has been charged for a request so far, by the limiters before this one. */
@@ -24,7 +25,8 @@ export function noteCharged(shared: object, charged: Charged): void {
 
 /** Gives back what the limiters before this one have charged for a request. Nobody waits for it. */
 export function giveBackEarlier(shared: object): void {
-  for (const charged of marksOf(shared).charges?.splice(0) ?? []) void charged.giveBack()
+  for (const charged of marksOf(shared).charges?.splice(0) ?? [])
+    void charged.attempt('refund', charged.decision)
 }
 
 /** Notes that nothing comes after a limiter any more, of a request that may yet be answered again. */

@@ -12,7 +12,7 @@ import { bodyOf } from './denial-body.js'
 import { textOf } from './error.js'
 import { seeGuide } from './guide.js'
 import { exposeFields, type Head, statesLimits } from './head.js'
-import { createHolder, type Stay } from './hold.js'
+import { createHolder, type Holder, type Stay } from './hold.js'
 import { isHandling } from './made-late.js'
 import { type AnyHttpOptions, expectHttpOptions, type HeaderOptions, OF_LIMITER } from './options.js'
 import { createOutcome } from './outcome.js'
@@ -48,7 +48,12 @@ export interface Gate<Args extends readonly unknown[]> {
     args: Args,
     seen: Seen,
     stay?: (countsBytes: boolean) => Stay,
-  ): Promise<Decision | undefined | 'gone'>
+  ): Decision | undefined | Promise<Decision | undefined | 'gone'>
+  /**
+   * Has a decision take effect on what limiters before this one have charged: it is given back where the request does not
+   * go on. To be called once, with whatever `decide` has decided.
+   */
+  enter(decision: Decision | 'gone', seen: Seen): void
   /** What a decision has to say in the head of the answer; undefined when that is nothing. */
   statement(decision: Decision, seen: Seen): Statement | undefined
   /** The answer to what may not pass, in the form that the request asks for. */
@@ -91,24 +96,34 @@ export function createGate<Args extends readonly unknown[]>(adapter: string, giv
   const outcome = createOutcome(adapter, options, limiter, attempt, warn)
   const holder = createHolder({ limiter, attempt, outcome, clock: options.clock ?? systemClock })
 
+  async function hold(
+    holder: Holder,
+    asking: ReturnType<typeof ask>,
+    args: Args,
+    stay: ((countsBytes: boolean) => Stay) | undefined,
+  ): Promise<Decision | undefined | 'gone'> {
+    const asked = await asking
+    if (asked?.outcome !== 'admitted') return asked
+    const decision = await holder.hold(asked, stay?.(outcome?.countsBytes === true), args)
+    if (decision === undefined) return 'gone'
+    // A call that would be held for too long is refused by a decision of its own.
+    const note = decision === asked ? undefined : notes?.get(asked)
+    if (note !== undefined) notes?.set(decision, note)
+    return decision
+  }
+
   return {
-    async decide(args, seen, stay) {
-      const asked = await ask(args, seen)
-      const held = holder !== undefined && asked?.outcome === 'admitted'
-      const decision = held
-        ? ((await holder.hold(asked, stay?.(outcome?.countsBytes === true), args)) ?? 'gone')
-        : asked
-      if (decision === undefined) return undefined
-      // A call that would be held for too long is refused by a decision of its own.
-      const note = asked === undefined || decision === asked ? undefined : notes?.get(asked)
-      if (note !== undefined && decision !== 'gone') notes?.set(decision, note)
+    decide(args, seen, stay) {
+      const asked = ask(args, seen)
+      return holder === undefined ? asked : hold(holder, asked, args, stay)
+    },
+    enter(decision, seen) {
       // What does not run is charged nowhere.
       if (decision === 'gone' || !decision.allowed) giveBackEarlier(seen.shared)
       else if (decision.outcome === 'admitted') {
         watchTwice(seen.shared)
-        noteCharged(seen.shared, { limiter, decision, giveBack: () => attempt('refund', decision) })
+        noteCharged(seen.shared, { limiter, decision, attempt })
       }
-      return decision
     },
     statement(decision, seen) {
       const { keys, atMs = Date.now() } = notes?.get(decision) ?? {}

@@ -32,6 +32,7 @@ export async function judge<Args extends readonly unknown[]>(
   } catch (error) {
     throw errorOf('rateLimit', error)
   }
+  if (decision !== undefined) gate.enter(decision, seen)
   // Somebody (a timeout, say) has answered while we asked or held: a handler could only fail.
   if (decision === 'gone' || (response.headersSent && !sentBefore)) return 'over'
   if (decision === undefined) return 'pass'

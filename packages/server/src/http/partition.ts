@@ -8,12 +8,13 @@ import type { Warn } from './warn.js'
 type Found = { readonly value: PartitionInput } | undefined
 
 /** Finds who is calling; undefined when the call is not to be counted. What is still missing the limiter refuses. */
-export function createPartition(
+export function createPartition<Seen>(
   adapter: string,
   options: AnyHttpOptions,
   limiter: Limiter,
   warn: Warn,
-): (args: readonly unknown[], address: () => string | undefined) => Found | Promise<Found> {
+  addressOf: (seen: Seen) => string | undefined,
+): (args: readonly unknown[], seen: Seen) => Found | Promise<Found> {
   const { partition, missingPartition = 'address' } = options
   const kinds = kindsOf(allOf(limiter))
   const planned = isPlanned(options, limiter)
@@ -33,7 +34,7 @@ export function createPartition(
     )
   }
 
-  function find(given: PartitionInput, addressOf: () => string | undefined): Found {
+  function find(given: PartitionInput, seen: Seen): Found {
     if (byClient && typeof given === 'string' && given !== '') return { value: given }
     const record = recordOf(given)
     if (record === undefined) return { value: given }
@@ -41,18 +42,18 @@ export function createPartition(
     if (missing.length === 0) return { value: record }
     // Which kinds a plan counts is known to the limiter, which refuses what is missing then.
     if (missingPartition === 'skip') return planned ? { value: record } : undefined
-    const address = missingPartition === 'address' ? addressOf() : undefined
+    const address = missingPartition === 'address' ? addressOf(seen) : undefined
     if (address === undefined) return { value: record }
     warnOf(missing)
     return { value: { ...record, ...Object.fromEntries(missing.map((kind) => [kind, address])) } }
   }
 
-  return (args, addressOf) => {
-    if (partition === undefined) return find(addressOf(), addressOf)
+  return (args, seen) => {
+    if (partition === undefined) return find(addressOf(seen), seen)
     const given = partition(...args)
     // A turn of its own only where somebody may have to be waited for.
-    if (typeof given === 'string' || given === undefined) return find(given, addressOf)
-    return Promise.resolve(given).then((found) => find(found, addressOf))
+    if (typeof given === 'string' || given === undefined) return find(given, seen)
+    return Promise.resolve(given).then((found) => find(found, seen))
   }
 }
 
