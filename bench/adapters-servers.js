@@ -59,7 +59,7 @@ async function fastifyWith(register) {
 }
 
 const answer = (_request, response) => {
-  response.writeHead(200, { 'Content-Type': 'application/json' })
+  response.setHeader('Content-Type', 'application/json')
   response.end('{"ok":true}')
 }
 

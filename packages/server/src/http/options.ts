@@ -119,7 +119,8 @@ export interface HttpOptions<
   readonly settle?: AnswerFunction<Args, Cost<Name> | undefined>
   /**
    * Answers a call that may not pass, in place of the problem details. Status, `Retry-After` and `Cache-Control`
-   * are set already. What it throws goes to the framework's error path.
+   * are set already, and what limiters before this one have charged is given back. What it throws goes to the
+   * framework's error path.
    */
   readonly onDenied?: { call(...args: DeniedArgs): unknown }['call']
   /** Overrides the limiter's own for this adapter. */
