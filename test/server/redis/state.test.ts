@@ -1,4 +1,11 @@
-import { createLimiter, type Limiter, type LimiterEvent, tokenBucket } from '@ratepact/server'
+import {
+  concurrency,
+  createLimiter,
+  type Limiter,
+  type LimiterEvent,
+  slidingWindowLog,
+  tokenBucket,
+} from '@ratepact/server'
 import { type RedisStoreOptions, redisStore } from '@ratepact/server/redis'
 import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
@@ -209,11 +216,40 @@ describe('the keys', () => {
     for (const key of keys) expect(key).toMatch(/^rl1:\{client:#[\w-]{32}\}$/)
   })
 
-  it('hide every identity with hashPartitions', async () => {
+  it('hide every identity with hashPartitions, whatever is kept of a call', async () => {
     const limiter = open(redis, { hashPartitions: true })
     await left(limiter, 'alice')
     expect(await left(limiter, 'alice')).toBe(8)
     expect(await redis.keys('*')).toEqual([expect.stringMatching(/^rl1:\{client:#[\w-]{32}\}$/)])
+    // What is remembered of an id is short enough here to be a key as it is.
+    await limiter.consume('alice', { id: 'r1' })
+    expect((await redis.keys('*|id:*')).filter((key) => /alice|r1/.test(key))).toEqual([])
+    expect(await redis.keys('*|id:*')).toHaveLength(1)
+    const policies = [
+      tokenBucket({ name: 'burst', capacity: 100, refillPerSecond: 1 }),
+      slidingWindowLog({ name: 'log', quota: 100, windowSeconds: 60 }),
+      concurrency({ name: 'places', limit: 100, leaseSeconds: 60, by: 'account' }),
+      tokenBucket({ name: 'each', capacity: 100, refillPerSecond: 1, by: 'account', perScope: true }),
+    ]
+    for (const slotBy of [undefined, 'account']) {
+      await redis.flushall()
+      const store = redisStore(redis, {
+        hashPartitions: true,
+        timeoutMs: 20_000,
+        ...(slotBy && { slotBy }),
+      })
+      const rich = createLimiter({ policies, store, blocks: true, countInstances: true })
+      limiters.push(rich as never)
+      const who = { client: 'alice', account: 'acme' }
+      await rich.consume(who, { id: 'one', scope: 'GET /', instance: 'first' })
+      await rich.block(who, 60)
+      const keys = await redis.keys('*')
+      expect(keys.filter((key) => /\|(id:|log:|lease:|n$|!$)/.test(key)).length).toBeGreaterThanOrEqual(5)
+      for (const key of keys) {
+        const kept = (await redis.dumpBuffer(key))?.toString('latin1')
+        expect(`${key} ${kept}`).not.toMatch(/alice|acme/)
+      }
+    }
   })
 
   it('begin with the prefix given, and two prefixes do not meet', async () => {

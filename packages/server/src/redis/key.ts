@@ -47,7 +47,7 @@ function named(kind: string, value: string, { hashPartitions }: KeyOptions): str
  * long or where the text is no well-formed UTF-16 (which the encoding could not tell apart). An encoded part never
  * begins with `#`, so it is never taken for a digest.
  */
-export function part(text: string): string {
+function part(text: string): string {
   if (PLAIN.test(text)) return text
   if (text.length > LONGEST) return digest(text)
   try {
@@ -59,6 +59,6 @@ export function part(text: string): string {
 }
 
 /** 192 bits of SHA-256 over the UTF-16 units, which are all there even where they pair up to nothing. */
-function digest(text: string): string {
+export function digest(text: string): string {
   return `#${createHash('sha256').update(Buffer.from(text, 'utf16le')).digest('base64url').slice(0, 32)}`
 }

@@ -4,7 +4,7 @@ import { hash64 } from '../hash.js'
 import { heldTicks } from '../hold.js'
 import { keptName, type Policy } from '../policy.js'
 import type { BucketOwner } from '../store.js'
-import { type KeyOptions, keyOf, part } from './key.js'
+import { digest, type KeyOptions, keyOf } from './key.js'
 
 /** How many arguments a policy takes. */
 export const ROW = 7
@@ -104,7 +104,7 @@ export function crowdKey(owner: BucketOwner, options: KeyOptions): string {
   return `${keyOf(owner, options)}|n`
 }
 
-/** Where an admission is remembered. */
+/** Where an admission is remembered: by a digest, for it is told by whom it was charged to. */
 export function onceKey(owner: BucketOwner, id: string, options: KeyOptions): string {
-  return `${keyOf(owner, options)}|id:${part(id)}`
+  return `${keyOf(owner, options)}|id:${digest(id)}`
 }

@@ -23,7 +23,7 @@ export interface RedisStoreOptions {
    * `shared`: the client itself, whose queues and retries then apply. @default 'own'
    */
   readonly connection?: 'own' | 'shared'
-  /** Hashes identities, so that they cannot be read from the keys. @default false */
+  /** Hashes identities, so that they cannot be read from the keys; scopes are written as they are. @default false */
   readonly hashPartitions?: boolean
   /**
    * A kind of partition, such as `'account'`, that each call must name: all that a call charges is then kept on the node
