@@ -73,7 +73,7 @@ local function adjusted(record, at, mark, add, top, policy)
     local level = at and bucket_level(record, at, now, policy) or 0
     if add < 0 then
       local flowed = now > mark and (now - mark) * policy.rate or 0
-      local there = math.min(math.max(top - flowed, 0), policy.believed)
+      local there = math.max(top - flowed, 0)
       add = math.max(add, -there)
     end
     local after = in_use_after(level, add, most)

@@ -57,7 +57,6 @@ if ARGV[1] == '1' and (ARGV[3] == '1' or ARGV[3] == '-1') then
   end
 end
 
---- @include "includes/believed"
 --- @include "includes/record"
 --- @include "includes/bucket"
 

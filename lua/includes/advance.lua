@@ -33,7 +33,7 @@ local function read_advances(key, level, now, policy)
     if renumbered then
       held = ceil(held / unit * policy.unit)
     end
-    if ends > now + LONGEST_US or held > policy.believed then
+    if ends > now + LONGEST_US or held > LARGEST then
       return level, {}
     elseif ends > now then
       terms[#terms + 1] = { ends = ends, held = held }
@@ -42,7 +42,7 @@ local function read_advances(key, level, now, policy)
       at_us = ends
     end
   end
-  if written > now or unit == 0 or not renumbered and own > policy.believed then
+  if written > now or unit == 0 or own + held_in(terms) > LARGEST then
     return level, {}
   elseif renumbered then
     return math.max(0, level - held_in(terms)), terms

@@ -3,9 +3,9 @@
 -- Units of this window and of the one before; start of this window; the estimate: what is left of the window before
 -- counts as used; the end of the entry if it should be written again; whether it could not be believed. Counts kept
 -- under another length, or before the clock was set back, are handed on to the window that is now, for no longer than
--- they had counted anyway. No count is above the quota and the debt that it may run up.
+-- they had counted anyway. What a larger quota granted stays.
 local function counter_used(record, at, now, policy)
-  local length, believed = policy.length, policy.believed
+  local length = policy.length
   local start = now - now % length
   if not at then
     return 0, 0, start, 0, nil, false
@@ -17,8 +17,7 @@ local function counter_used(record, at, now, policy)
   if until_us <= since then
     return 0, 0, start, 0, nil, true
   end
-  current = current > believed and believed or current
-  previous = previous > believed and believed or previous
+  current, previous = math.min(current, LARGEST), math.min(previous, LARGEST)
   local dated = nil
   if since > now or since % length ~= 0 or until_us - since ~= 2 * length then
     dated = until_us < start + 2 * length and until_us or start + 2 * length
@@ -27,7 +26,7 @@ local function counter_used(record, at, now, policy)
     current, previous = 0, current
   end
   local estimate = ceil(previous * (length - (now - start)) / length) + current
-  return current, previous, start, estimate, dated, false
+  return current, previous, start, math.min(estimate, LARGEST), dated, false
 end
 
 local function counter_entry(current, previous, start, policy, ends)

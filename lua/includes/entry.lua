@@ -3,6 +3,8 @@
 -- level in ticks (7), ticks per unit when it was written (7). Instants are microseconds.
 local ENTRY = 34
 local FORMAT = '>I6I7I7I7I7'
+-- No more is in use of anything: all of it counts exactly in a double.
+local LARGEST = 4503599627370496
 -- Far more policies than limiters have; a longer record is none of ours.
 local MOST_ENTRIES = 1024
 

@@ -7,7 +7,6 @@
 --   log      length in microseconds, unused, quota
 --   lease    length in microseconds, unused, limit
 local POLICY = 7
---- @include "includes/believed"
 
 local function policy_at(at)
   local first, fourth = ARGV[at + 2] + 0, ARGV[at + 5] + 0
@@ -22,6 +21,5 @@ local function policy_at(at)
     queue = fourth,
     hold = fourth,
     bound = ARGV[at + 6] + 0,
-    believed = most_believed(ARGV[at + 4] + 0, ARGV[at + 6] + 0),
   }
 end

@@ -3,7 +3,8 @@
 
 -- Units used in the window that is now; its end; units held for the next; whether the entry should be written again;
 -- whether it could not be believed. A window kept under another length, or before the clock was set back, hands its
--- units on to the window that is now. No debt is above what it may be.
+-- units on to the window that is now. What a larger quota granted stays, for it is over at the end of the window anyway:
+-- were it cut short, a process that still goes by the larger would let it pass again.
 local function window_used(record, at, now, policy)
   local length = policy.length
   local fresh = policy.by_first_call and now + length or now - now % length + length
@@ -25,12 +26,7 @@ local function window_used(record, at, now, policy)
       ends = middle
     end
   end
-  if used > policy.believed then
-    used = policy.believed
-  end
-  if held > policy.believed then
-    held = policy.believed
-  end
+  used, held = math.min(used, LARGEST), math.min(held, LARGEST)
   if start > now or ends - start ~= length or ends - now > length then
     return used, ends < fresh and ends or fresh, held, true, false
   end

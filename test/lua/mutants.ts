@@ -176,8 +176,8 @@ export const mutants: readonly Mutant[] = [
   mutant(
     'a refund gives back what was taken',
     'what has flowed back by itself is given back again',
-    'math.min(math.max(top - flowed, 0), policy.believed)',
-    'policy.believed',
+    'there = math.max(top - flowed, 0)',
+    'there = top',
   ),
   ...(
     [

@@ -269,6 +269,47 @@ for (const bench of benches)
       }
     })
 
+    /** As many units as pass, in calls of ever fewer. */
+    async function greed(limiter: Limiter, most: number): Promise<number> {
+      let passed = 0
+      for (let cost = most; cost >= 1; cost = Math.floor(cost / 4)) {
+        const decision = await limiter.consume('a', { cost })
+        expectSound(decision)
+        if (decision.allowed) passed += cost
+      }
+      return passed
+    }
+
+    it.each([
+      ['a window of the calendar', calendar],
+      ['a window from the first call', anchored],
+      ['a sliding window counter', counter],
+      ['a sliding window log', log],
+    ])('numbers of %s that are far apart let no more pass than the larger quota', async (_, policy) => {
+      for (const [most, long] of [
+        [10_000, 3600],
+        [10_000, 60],
+        [1e12, 86_400],
+      ] as const)
+        for (const [least, short] of [
+          [100, 60],
+          [100, 3600],
+          [1, 86_400],
+        ] as const) {
+          const { by } = open()
+          const [old, fresh] = [by(policy(most, long)), by(policy(least, short))]
+          const first = await fresh.consume('a')
+          let passed = 1
+          for (let round = 0; round < 4; round += 1) {
+            passed += await greed(old, most)
+            expect((await fresh.consume('a')).outcome).toBe('refused')
+            // Giving one unit back makes room for no more than that.
+            if (round === 1 && (await fresh.settle(first, 0))) passed -= 1
+          }
+          expect(passed).toBeLessThanOrEqual(most)
+        }
+    })
+
     it('a debt that may be smaller from now on is no larger than that, and one that may be larger takes nothing back', async () => {
       const { by } = open()
       const debtor = (maxDebt: number) =>

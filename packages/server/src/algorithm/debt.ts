@@ -20,18 +20,6 @@ export function mostInUse(room: number, debt: number): number {
   return Math.min(room + debt, LARGEST)
 }
 
-/** So many quotas may be in use of what was granted by a larger one. */
-const MOST_QUOTAS = 16
-
-/**
- * No stored window is believed to have more in use, however it came about. What a larger quota granted is kept even by a
- * process that goes by a smaller one, for it is over at the end of the window anyway: were it cut short, one that still
- * goes by the larger (as some do while numbers are rolled out) would let it pass again.
- */
-export function mostBelieved(room: number, debt: number): number {
-  return Math.min(Math.max(MOST_QUOTAS * room, room + debt), LARGEST)
-}
-
 /** What is in use after a change: what is taken goes no further than the most, what is given back no lower than 0. */
 export function inUseAfter(used: number, change: number, most: number): number {
   return change > 0 ? Math.max(used, Math.min(used + change, most)) : Math.max(0, used + change)

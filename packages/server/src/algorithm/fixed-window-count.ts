@@ -1,6 +1,5 @@
 import { heldMost } from '../hold.js'
 import type { Count } from './bucket.js'
-import { mostBelieved } from './debt.js'
 import type { FixedWindowPolicy } from './fixed-window.js'
 import type { Meter } from './meter.js'
 import { startOfWindow } from './window.js'
@@ -10,15 +9,14 @@ export type Window = readonly [used: number, endUs: number, held: number]
 
 /**
  * The window that is now. One kept under another length, or before the clock was set back, hands its units on to the
- * window that is now. No debt is above what it may be.
+ * window that is now. What a larger quota granted stays, for it is over at the end of the window anyway: were it cut short,
+ * a process that still goes by the larger (as some do while numbers are rolled out) would let it pass again.
  */
 export function windowAt(state: Count | undefined, nowUs: number, policy: FixedWindowPolicy): Window {
   const fresh = endOfWindow(nowUs, policy)
   if (state === undefined || state.untilUs <= nowUs) return [0, fresh, 0]
   const { startUs, used, endUs, held } = keptAt(state, nowUs)
-  const most = mostBelieved(policy.quota, policy.maxDebt)
-  const dated = isDated(startUs, endUs, nowUs, policy)
-  return [Math.min(used, most), dated ? Math.min(endUs, fresh) : endUs, Math.min(held, most)]
+  return [used, isDated(startUs, endUs, nowUs, policy) ? Math.min(endUs, fresh) : endUs, held]
 }
 
 export function isDatedWindow(state: Count, nowUs: number, policy: FixedWindowPolicy): boolean {

@@ -1,5 +1,4 @@
 import type { Count } from './bucket.js'
-import { mostBelieved } from './debt.js'
 import type { Meter } from './meter.js'
 import type { SlidingWindowCounterPolicy } from './sliding-window-counter.js'
 import { startOfWindow } from './window.js'
@@ -8,7 +7,7 @@ type Counts = readonly [current: number, previous: number, startUs: number]
 
 /**
  * The counts of the window that is now and of the one before. Counts kept under another window length, or before the
- * clock was set back, are handed on to the window that is now. No count is above the quota and the debt that it may run up.
+ * clock was set back, are handed on to the window that is now. What a larger quota granted stays.
  */
 export function countsAt(
   state: Count | undefined,
@@ -18,8 +17,7 @@ export function countsAt(
   const { windowUs } = policy
   const startUs = startOfWindow(nowUs, windowUs)
   if (state === undefined || state.untilUs <= nowUs) return [0, 0, startUs]
-  const most = mostBelieved(policy.quota, policy.maxDebt)
-  const [current, previous] = [Math.min(state.used, most), Math.min(state.unit, most)]
+  const { used: current, unit: previous } = state
   if (isDatedCounter(state, nowUs, policy)) return [current, 0, startUs]
   if (state.atUs === startUs) return [current, previous, startUs]
   return [0, current, startUs]

@@ -1,5 +1,5 @@
 import { bucketWith, levelAt, roomOf } from '../algorithm/bucket.js'
-import { inUseAfter, mostBelieved, mostInUse } from '../algorithm/debt.js'
+import { inUseAfter, mostInUse } from '../algorithm/debt.js'
 import { windowAt, windowWith } from '../algorithm/fixed-window-count.js'
 import { counterWith, countsAt } from '../algorithm/sliding-counter-count.js'
 import { adjustLog } from '../algorithm/sliding-log-record.js'
@@ -19,8 +19,7 @@ export function adjustState(state: State | undefined, change: Change, nowUs: num
       const { unit, rate } = policy.ticks
       const [room, debt] = [roomOf(policy), policy.maxDebt * unit]
       // Of what was charged, the ticks that have flowed back since cannot be given back.
-      const left = top - Math.max(0, nowUs - mark) * rate
-      const there = Math.min(Math.max(left, 0), mostBelieved(room, debt))
+      const there = Math.max(0, top - Math.max(0, nowUs - mark) * rate)
       const after = inUseAfter(level, Math.max(units * unit, -there), mostInUse(room, debt))
       return after === level ? undefined : { kind: 'count', count: bucketWith(after, nowUs, policy) }
     }
