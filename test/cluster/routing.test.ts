@@ -212,7 +212,8 @@ describe('a decision about partitions on different nodes', () => {
     const call = (cost: number, id: string) => limiter.consume({ client: 'a', account: 'x' }, { id, cost })
     expect(await call(4, 'one')).toMatchObject({ outcome: 'admitted', replayed: false })
     expect((await call(7, 'two')).outcome).toBe('refused')
-    expect(await limiter.peek({ client: 'a', account: 'x' }, { id: 'one' })).toMatchObject({ replayed: true })
+    const look = { id: 'one', cost: 4 }
+    expect(await limiter.peek({ client: 'a', account: 'x' }, look)).toMatchObject({ replayed: true })
     for (let again = 0; again < 3; again += 1)
       expect(await call(4, 'one')).toMatchObject({ outcome: 'admitted', replayed: true })
     expect(await available(limiter, 'a', 'x')).toEqual([6, 96])

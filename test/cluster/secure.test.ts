@@ -47,9 +47,10 @@ function open(client: RedisClient, policies: readonly Policy[] = [user]) {
 async function useAll(client: RedisClient): Promise<void> {
   const limiter = open(client, kinds)
   const partition = crypto.randomUUID()
-  const first = await limiter.consume(partition, { id: 'one', cost: { running: 1, user: 5 } })
+  const call = { id: 'one', cost: { running: 1, user: 5 } }
+  const first = await limiter.consume(partition, call)
   expect(first.outcome).toBe('admitted')
-  expect(await limiter.consume(partition, { id: 'one' })).toMatchObject({ replayed: true })
+  expect(await limiter.consume(partition, call)).toMatchObject({ replayed: true })
   expect(await limiter.renew(first)).toBe(true)
   expect(await limiter.settle(first, { user: 2, log: 2 })).toBe(true)
   const second = await limiter.consume(partition)

@@ -15,8 +15,9 @@ export interface ConsumeOptions<Name extends string = string, Plan extends strin
   /** By which plan the call is judged: its name, or a function that finds it out within the deadline. */
   readonly plan?: Plan | (() => Plan) | (() => Promise<Plan>)
   /**
-   * Makes a call that is sent again count once: an admission is remembered by partition, scope and id, and repeated
-   * up to 3 times. Refusals are not remembered. 1 to 256 characters.
+   * Makes a call that is sent again count once: an admission is remembered by partition, scope, cost and id, and
+   * repeated up to 3 times, until all that it charged or its places have been given back. Refusals are not remembered,
+   * and `reset` does not forget ids. 1 to 256 characters.
    */
   readonly id?: string
   /**
@@ -96,12 +97,12 @@ function withoutCrowd(
 
 /**
  * What an admission is remembered by: the id together with all that it charged, so that it stands for no call of
- * another partition or of another limiter. Lengths go before what callers choose.
+ * another partition, of another limiter or of another cost. Lengths go before what callers choose.
  */
 function idOf(id: string, charges: readonly Charge[]): string {
   const charged = charges.map(
-    ({ policy, owner: { kind, value } }) =>
-      `${policy.name} ${policy.algorithm} ${kind} ${value.length}:${value}`,
+    ({ policy, owner: { kind, value }, cost }) =>
+      `${policy.name} ${policy.algorithm} ${cost} ${kind} ${value.length}:${value}`,
   )
   return `${id.length}:${id} ${charged.join(' ')}`
 }

@@ -46,11 +46,18 @@ export function createEffects<Name extends string>(
 
   /**
    * Does the same to what was charged, and to what was charged along with it to policies that are only tried, which has
-   * no say in what came of it. Both leave in one turn.
+   * no say in what came of it. All of it leaves in one turn.
+   * @param ends whether nothing is left charged, or the places are free again: then the admission is repeated to nobody
+   * any more, for that would be a call that nothing counts
    */
-  async function toBoth(receipt: Receipt, act: (one: Receipt) => Promise<boolean>): Promise<boolean> {
-    if (receipt.tried === undefined) return act(receipt)
-    const [done] = await Promise.all([act(receipt), act(receipt.tried)])
+  async function toBoth(
+    receipt: Receipt,
+    act: (one: Receipt) => Promise<boolean>,
+    ends = false,
+  ): Promise<boolean> {
+    const { tried, once } = receipt
+    const forgotten = ends && once !== undefined && carryOut({ kind: 'reset', charges: [], once }, receipt)
+    const [done] = await Promise.all([act(receipt), tried && act(tried), forgotten])
     return done
   }
 
@@ -82,10 +89,11 @@ export function createEffects<Name extends string>(
       // Where nothing decides, the decision is open for as long as what is tried has anything left.
       const decides = receipt.charges.length > 0 ? receipt : (receipt.tried ?? receipt)
       if (leftOf(decides).every((cost) => cost === 0)) receipt.closed = true
-      return toBoth(receipt, async (one) => {
+      const giveBack = async (one: Receipt) => {
         const given = await bringTo(one, leftOf(one))
         return (receipt.closed && (await giveBackPlaces(one))) || given
-      })
+      }
+      return toBoth(receipt, giveBack, receipt.closed)
     },
     async settle(decision, actualCost) {
       if (actualCost === undefined) throw new TypeError('Expected the actual cost of the call, got undefined')
@@ -93,19 +101,20 @@ export function createEffects<Name extends string>(
       const receipt = receiptFor(decision)
       if (receipt === undefined) return false
       receipt.closed = true
-      return toBoth(receipt, async (one) => {
-        const settled = await bringTo(
-          one,
-          one.charges.map(({ policy }, i) => namedUnits(actualCost, policy, one.left[i] ?? 0)),
-        )
+      const costsOf = ({ charges, left }: Receipt) =>
+        charges.map(({ policy }, i) => namedUnits(actualCost, policy, left[i] ?? 0))
+      const settle = async (one: Receipt) => {
+        const settled = await bringTo(one, costsOf(one))
         return (await giveBackPlaces(one)) || settled
-      })
+      }
+      const costsNothing = costsOf(receipt).every((cost) => cost === 0)
+      return toBoth(receipt, settle, costsNothing || heldBy(receipt).length > 0)
     },
     async release(decision) {
       const receipt = receiptFor(decision)
       if (receipt === undefined) return false
       receipt.closed = true
-      return toBoth(receipt, giveBackPlaces)
+      return toBoth(receipt, giveBackPlaces, heldBy(receipt).length > 0)
     },
     async renew(decision) {
       const receipt = receiptFor(decision)

@@ -1,6 +1,6 @@
 import { isHeld } from './algorithm/fixed-window-count.js'
 import type { Reading } from './algorithm/meter.js'
-import type { Change, Charge, Op, Reply } from './store.js'
+import type { Change, Charge, Once, Op, Reply } from './store.js'
 
 /** Where units came from that were not taken from the store, and may be put back. */
 export interface Origin {
@@ -14,6 +14,8 @@ export interface Receipt {
   /** Where each charge was made, and how full it made a bucket. */
   marks: readonly { readonly mark: number; readonly top: number }[]
   readonly lease: string
+  /** What the admission is remembered by. */
+  readonly once?: Once | undefined
   /** Where this process had the units of each charge from, which it had taken ahead. */
   readonly from?: readonly Origin[]
   /** Units of each charge that have not been given back. */
@@ -27,9 +29,9 @@ export interface Receipt {
 
 /** The receipt of an op; undefined where nothing was admitted, or nothing charged because it was before. */
 export function receiptFrom(op: Extract<Op, { kind: 'consume' }>, reply: Reply): Receipt | undefined {
-  const { charges, lease, trials } = op
+  const { charges, lease, trials, once } = op
   if (!reply.admitted || reply.replayed) return undefined
-  const own = receiptOf(charges, reply, lease)
+  const own = { ...receiptOf(charges, reply, lease), once }
   if (trials === undefined) return own
   const [tried, readings, instants]: [Charge[], Reading[], number[]] = [[], [], []]
   for (const [i, trial] of trials.entries()) {

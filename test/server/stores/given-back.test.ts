@@ -1,6 +1,9 @@
 import {
+  concurrency,
   createLimiter,
+  type Decision,
   fixedWindow,
+  type Limiter,
   type LimiterSettings,
   slidingWindowLog,
   tokenBucket,
@@ -58,6 +61,75 @@ for (const bench of benches)
         expect(await daily?.consume('a', { id })).toMatchObject({ outcome: 'admitted', replayed: false })
       }
       expect((await daily?.consume('a', { id: '3' }))?.outcome).toBe('refused')
+    })
+
+    it.each([
+      ['refunded', (limiter: Limiter, one: Decision) => limiter.refund(one)],
+      [
+        'refunded in parts',
+        async (limiter: Limiter, one: Decision) => {
+          await limiter.refund(one, 1)
+          return limiter.refund(one, 1)
+        },
+      ],
+      ['settled at nothing', (limiter: Limiter, one: Decision) => limiter.settle(one, 0)],
+    ])('an id is forgotten with a charge that is %s: what is sent again is charged', async (_, giveBack) => {
+      const limiter = createLimiter({ ...settings, policies: both, store: bench.open().store })
+      onTestFinished(() => limiter.close())
+      const who = { account: 'x', client: 'a' }
+      let passed = 0
+      for (let nth = 0; nth < 3; nth += 1) {
+        const call = { id: `call ${nth}`, cost: 2 }
+        expect(await giveBack(limiter as Limiter, await limiter.consume(who, call))).toBe(true)
+        for (let again = 0; again < 4; again += 1) {
+          const one = await limiter.consume(who, call)
+          expect(one).toMatchObject({ allowed: true, replayed: again > 0 })
+          passed += Number(one.outcome === 'admitted' && !one.replayed)
+        }
+      }
+      expect(passed).toBe(3)
+      expect(await limiter.peek(who)).toMatchObject({ limits: [{ available: 3 }, { available: 3 }] })
+    })
+
+    it('an id stays with a charge of which some is left', async () => {
+      const limiter = createLimiter({ ...settings, policies: both, store: bench.open().store })
+      onTestFinished(() => limiter.close())
+      const who = { account: 'x', client: 'a' }
+      const one = await limiter.consume(who, { id: '1', cost: 3 })
+      await limiter.refund(one, 1)
+      await limiter.settle(one, { team: 0, burst: 1 })
+      const again = await limiter.consume(who, { id: '1', cost: 3 })
+      expect(again).toMatchObject({ replayed: true, limits: [{ available: 9 }, { available: 8 }] })
+    })
+
+    it('an id is forgotten with the places of a call: what is sent again takes its own', async () => {
+      const policies = [
+        concurrency({ name: 'places', limit: 1, leaseSeconds: 60 }),
+        tokenBucket({ name: 'burst', capacity: 9, refillPerSecond: 0.001 }),
+      ]
+      const limiter = createLimiter({ ...settings, policies, store: bench.open().store }) as Limiter
+      onTestFinished(() => limiter.close())
+      for (const end of [limiter.release, (one: Decision) => limiter.settle(one, 1)] as const) {
+        await end(await limiter.consume('a', { id: '1' }))
+        const next = await limiter.consume('a', { id: '1' })
+        expect(next).toMatchObject({ outcome: 'admitted', replayed: false })
+        expect((await limiter.consume('a')).outcome).toBe('refused')
+        expect(await limiter.renew(next)).toBe(true)
+        expect(await limiter.release(next)).toBe(true)
+      }
+      expect(await limiter.peek('a')).toMatchObject({ limits: [{ available: 1 }, { available: 5 }] })
+    })
+
+    it('an id stands for no call of another cost', async () => {
+      const limiter = createLimiter({ ...settings, policies: both, store: bench.open().store })
+      onTestFinished(() => limiter.close())
+      const who = { account: 'x', client: 'a' }
+      await limiter.consume(who, { id: '1' })
+      const dear = await limiter.consume(who, { id: '1', cost: 7 })
+      expect(dear).toMatchObject({ replayed: false, limits: [{ available: 1 }, { available: 1 }] })
+      expect(await limiter.consume(who, { id: '1', cost: { team: 1, burst: 1 } })).toMatchObject({
+        replayed: true,
+      })
     })
 
     // Many calls, so not by every client of Redis.

@@ -115,7 +115,7 @@ export function createLocal(clock: Pick<Clock, 'now'>, ask: (op: Op) => Reply | 
           owe({ policy, owner, units: cost, mark: receipt.marks[i]?.mark ?? 0, top: 0 }, op.charges, 0)
       const { round } = debts
       const via = (later: Op) => effect(later, op.charges, unpaid, round)
-      return { charges, reply, receipt: { ...receipt, via } }
+      return { charges, reply, receipt: { ...receipt, via, once: op.once } }
     },
   }
 }
