@@ -1,10 +1,11 @@
 import { type Cost, costOf } from './cost.js'
 import type { Decision, Limit, Refused } from './decision.js'
+import type { Policy } from './policy.js'
 import type { Charge } from './store.js'
 
 /** Answers callers that have just been refused, without asking the store again. */
 export interface DenyCache<Name extends string> {
-  /** The refusal that still holds for a call that costs so much. @param caller what `callerOf` says of it */
+  /** The refusal that still holds for a call that costs so much, with its wait. @param caller what `callerOf` says of it */
   find(caller: string | undefined, cost: Cost<Name> | undefined, nowMs: number): Refused<Name> | undefined
   /** Notes what the store said to a call sent at `sentMs`. */
   keep(caller: string | undefined, charges: readonly Charge[], decision: Decision<Name>, sentMs: number): void
@@ -62,8 +63,8 @@ function waitsForPlaces(charges: readonly Charge[], { limits }: Refused): boolea
 
 /**
  * The refusal again, with what is left of its wait. None for a call that is cheaper than the refused one, or dearer
- * than a quota, which is no matter of time. A shadow is not asked: it is charged for what passes only, and a call that
- * is refused anyway is no news of it.
+ * than a quota, which is no matter of time; and none for a dearer one whose wait the refusal does not tell. A shadow is
+ * not asked: it is charged for what passes only, and a call that is refused anyway is no news of it.
  */
 function repeat<Name extends string>(
   { charges, decision, fitsMs }: Entry<Name>,
@@ -71,15 +72,33 @@ function repeat<Name extends string>(
   nowMs: number,
 ): Refused<Name> | undefined {
   const passedMs = decision.retryAfterSeconds * 1000 - (fitsMs - nowMs)
+  let waitMs = fitsMs - nowMs
   const limits: Limit<Name>[] = []
   for (let i = 0; i < charges.length; i += 1) {
     const [charge, limit] = [charges[i], decision.limits[i]]
     if (charge === undefined || limit === undefined) return undefined
     const own = costOf(cost, charge.policy)
     if (limit.allowed ? own > limit.available : own < charge.cost || own > limit.quota) return undefined
-    limits.push(limitAfter(limit, own, passedMs))
+    const moreMs = limit.allowed || own === charge.cost ? 0 : moreFor(own - charge.cost, charge.policy)
+    if (moreMs === undefined) return undefined
+    const said = limitAfter(limit, own, passedMs - moreMs)
+    if (moreMs > 0) waitMs = Math.max(waitMs, said.effectiveWindowMs ?? 0)
+    limits.push(said)
   }
-  return { ...decision, limits, retryAfterSeconds: (fitsMs - nowMs) / 1000, source: 'deny-cache', shadow: [] }
+  return { ...decision, limits, retryAfterSeconds: waitMs / 1000, source: 'deny-cache', shadow: [] }
+}
+
+/**
+ * How much longer than the call that was refused one has to wait that costs so many units more; undefined where that
+ * takes more than a refusal to say. A bucket's units come back one after another, a window's all at once.
+ */
+function moreFor(units: number, policy: Policy): number | undefined {
+  if (policy.algorithm === 'fixed-window') return policy.holdUs === undefined ? 0 : undefined
+  if (!('ticks' in policy)) return undefined
+  const { quota, queueTicks, ticks } = policy
+  // What may not wait in a queue for long passes by its level, whatever it costs.
+  if (queueTicks < quota * ticks.unit) return undefined
+  return Math.ceil((units * ticks.unit) / ticks.rate) / 1000
 }
 
 function limitAfter<Name extends string>(limit: Limit<Name>, cost: number, passedMs: number): Limit<Name> {
