@@ -1,9 +1,11 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setImmediate } from 'node:timers/promises'
 import {
   concurrency,
   createLimiter,
+  type Decision,
   fixedWindow,
   leakyBucket,
   type Policy,
@@ -11,12 +13,15 @@ import {
   slidingWindowLog,
   tokenBucket,
 } from '@ratepact/server'
-import { type RedisClient, redisStore } from '@ratepact/server/redis'
+import { type RedisClient, type RedisStoreOptions, redisStore } from '@ratepact/server/redis'
 import { Cluster, Redis } from 'ioredis'
+import { Redis as Redis6 } from 'ioredis6'
 import { createClient, createCluster } from 'redis'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import * as scripts from '../../packages/server/src/redis/scripts.js'
+import { startProxy } from '../proxy.js'
 import { freePort, startRedis, type TestRedis } from '../redis.js'
+import { until } from '../wait.js'
 import { selfSigned } from './certificate.js'
 import { startCluster, type TestCluster } from './cluster.js'
 
@@ -31,10 +36,10 @@ const kinds: readonly Policy[] = [
 ]
 const guide = await readFile(new URL('../../docs/redis-cluster.md', import.meta.url), 'utf8')
 
-function open(client: RedisClient, policies: readonly Policy[] = [user]) {
+function open(client: RedisClient, policies: readonly Policy[] = [user], options: RedisStoreOptions = {}) {
   const limiter = createLimiter({
     policies,
-    store: redisStore(client, { timeoutMs: 10_000 }),
+    store: redisStore(client, { timeoutMs: 10_000, ...options }),
     onStoreFailure: 'closed',
     denyCache: false,
     blocks: true,
@@ -146,6 +151,7 @@ async function refused(admin: Redis): Promise<unknown[]> {
 
 describe('over TLS', () => {
   const { certificate, key } = selfSigned()
+  const host = '127.0.0.1'
   let folder: string
   let server: TestRedis
   let port: number
@@ -168,17 +174,46 @@ describe('over TLS', () => {
   })
 
   it('calls are counted, through ioredis', async () => {
-    const client = new Redis({ host: '127.0.0.1', port, tls: { ca: certificate }, lazyConnect: true })
+    const client = new Redis({ host, port, tls: { ca: certificate }, lazyConnect: true })
     expect((await open(client).consume('a')).outcome).toBe('admitted')
   })
 
   it('calls are counted, through node-redis', async () => {
-    const client = createClient({ socket: { host: '127.0.0.1', port, tls: true, ca: certificate } })
+    const client = createClient({ socket: { host, port, tls: true, ca: certificate } })
     expect((await open(client).consume('a')).outcome).toBe('admitted')
   })
 
+  const tls = { ca: certificate }
+  it.each<[string, 'own' | 'shared', (port: number) => RedisClient]>([
+    ['ioredis', 'own', (to) => new Redis({ port: to, host, tls, lazyConnect: true })],
+    ['ioredis 6', 'own', (to) => new Redis6({ port: to, host, tls, lazyConnect: true })],
+    ['node-redis', 'own', (to) => createClient({ socket: { port: to, host, tls: true, ...tls } })],
+    ['ioredis', 'shared', (to) => new Redis({ port: to, host, tls })],
+  ])(
+    'bytes that are no TLS end no more than the connection, through %s (%s)',
+    async (_, connection, connect) => {
+      const proxy = await startProxy(port)
+      onTestFinished(() => proxy.stop())
+      const client = connect(proxy.port)
+      if (client instanceof Redis) onTestFinished(() => client.disconnect())
+      client.on('error', () => {})
+      const limiter = open(client, [user], { timeoutMs: 50, connection })
+      await until('calls are counted', async () => (await limiter.consume('a')).allowed)
+      proxy.replies('garble')
+      const calls: Promise<Decision>[] = []
+      // Some are written after the client has heard of the bytes, and before it has seen the end of the connection.
+      for (let i = 0; i < 300; i += 1) {
+        calls.push(limiter.consume('a'))
+        await setImmediate()
+      }
+      expect((await Promise.all(calls)).map(({ outcome }) => outcome)).toContain('unavailable')
+      proxy.replies('pass')
+      await until('calls are counted again', async () => (await limiter.consume('a')).allowed)
+    },
+  )
+
   it('a server whose certificate is not trusted is not talked to', async () => {
-    const client = new Redis({ host: '127.0.0.1', port, tls: {}, lazyConnect: true })
+    const client = new Redis({ host, port, tls: {}, lazyConnect: true })
     const limiter = createLimiter({
       policies: [user],
       store: redisStore(client, { timeoutMs: 1000 }),

@@ -9,8 +9,9 @@ import {
   slidingWindowLog,
   tokenBucket,
 } from '@ratepact/server'
-import { redisStore } from '@ratepact/server/redis'
+import { type RedisClient, redisStore } from '@ratepact/server/redis'
 import { Redis } from 'ioredis'
+import { createClient } from 'redis'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { startProxy } from '../../proxy.js'
 import { startRedis, type TestRedis } from '../../redis.js'
@@ -242,6 +243,23 @@ it('a shared client that connects lazily is used', async () => {
   })
   expect((await limiter.consume('a')).outcome).toBe('admitted')
 })
+
+it.each<[string, () => RedisClient & { listenerCount(event: string): number }]>([
+  ['ioredis', () => new Redis({ port: server.port, host: '127.0.0.1', lazyConnect: true })],
+  ['node-redis', () => createClient({ socket: { port: server.port, host: '127.0.0.1' } })],
+])(
+  'a client of %s that many limiters share has one listener for all, and none when they are closed',
+  async (_, make) => {
+    const client = make()
+    const before = client.listenerCount('ready')
+    const limiters = Array.from({ length: 12 }, () =>
+      createLimiter({ policies: [burst], store: redisStore(client, { connection: 'shared' }) }),
+    )
+    expect(client.listenerCount('ready') - before).toBe(1)
+    for (const limiter of limiters) await limiter.close()
+    expect(client.listenerCount('ready') - before).toBe(0)
+  },
+)
 
 it('a script that Redis has forgotten is not sent again to charge a caller who has been answered', async () => {
   const proxy = await startProxy(server.port)

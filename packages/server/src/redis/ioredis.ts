@@ -1,5 +1,7 @@
 import type { IoredisClient, IoredisCommands } from './client.js'
 import type { Link, OpenLink, SharedLink } from './link.js'
+import { listen } from './listen.js'
+import { hearErrors, hearErrorsOfNodes, streamOf } from './stream.js'
 
 /** Time for a Sentinel to answer, connecting included: it may be far away, or have fallen silent. */
 const SENTINEL_ANSWER_MS = 1000
@@ -48,7 +50,9 @@ export function ownIoredis(user: IoredisClient, overrides: object = {}): OpenLin
     client.on('error', (error: Error) => {
       lastError = error
     })
-    client.on('connect', () => unref(client))
+    hearErrors(client)
+    // A connection that nobody waits for must not keep a process alive; calls under way are kept by their deadline.
+    client.on('connect', () => streamOf(client)?.unref?.())
     client.on('ready', () => {
       lastError = undefined
       events.ready()
@@ -72,12 +76,13 @@ export function ownIoredis(user: IoredisClient, overrides: object = {}): OpenLin
 
 /** The user's client or cluster; it is neither opened nor closed here. */
 export function sharedIoredis(client: IoredisCommands, onReady: () => void): SharedLink {
-  client.on('ready', onReady)
+  hearErrors(client)
+  hearErrorsOfNodes(client)
   return {
     ...linkOf(client),
     // One that connects lazily does so when it is first used.
     ready: () => client.status === 'ready' || client.status === 'wait',
-    leave: () => void client.off('ready', onReady),
+    leave: listen(client, ['ready'], onReady),
   }
 }
 
@@ -89,19 +94,4 @@ function linkOf(client: IoredisCommands): Omit<Link, 'ready'> {
     cork: () => streamOf(client)?.cork?.(),
     uncork: () => streamOf(client)?.uncork?.(),
   }
-}
-
-interface Stream {
-  unref?(): void
-  cork?(): void
-  uncork?(): void
-}
-
-function streamOf(client: object): Stream | undefined {
-  return (client as { stream?: Stream }).stream
-}
-
-/** A connection that nobody waits for must not keep a process alive; calls under way are kept by their deadline. */
-function unref(client: object): void {
-  streamOf(client)?.unref?.()
 }

@@ -1,5 +1,6 @@
 import type { NodeRedisClient, NodeRedisCommands } from './client.js'
 import type { Link, OpenLink, SharedLink } from './link.js'
+import { listen } from './listen.js'
 
 /** How our own client differs from the user's; the reasons are those of ioredis. */
 const OWN_OPTIONS = {
@@ -67,16 +68,13 @@ export function ownNodeRedis(user: NodeRedisClient, socket: object = {}, overrid
 
 /** The user's client or cluster; it is neither opened nor closed here. */
 export function sharedNodeRedis(client: NodeRedisCommands, onReady: () => void): SharedLink {
-  // A cluster says `connect` where a client says `ready`.
-  for (const event of ['ready', 'connect']) client.on(event, onReady)
   return {
     ...linkOf(client),
     command: () => Promise.reject(new Error('A shared client is asked for scripts only')),
     // A cluster of version 5 does not tell; its calls wait until it is.
     ready: () => client.isReady ?? client.isOpen,
-    leave() {
-      for (const event of ['ready', 'connect']) client.off(event, onReady)
-    },
+    // A cluster says `connect` where a client says `ready`.
+    leave: listen(client, ['ready', 'connect'], onReady),
   }
 }
 

@@ -2,6 +2,7 @@ import type { IoredisClient, IoredisCluster, NodeRedisClient, NodeRedisCluster }
 import { ownIoredis } from '../ioredis.js'
 import type { OpenLink } from '../link.js'
 import { ownNodeRedis } from '../node-redis.js'
+import { hearErrorsOfNodes } from '../stream.js'
 import type { Address } from './address.js'
 
 /** Nodes to begin with, and how to connect to them and any other. */
@@ -45,6 +46,7 @@ export function ioredisSeeds(user: IoredisCluster): FindSeeds {
         redisOptions: { ...redisOptions, connectTimeout: 2000, disconnectTimeout: 100 },
       })
       scout.on('error', () => {})
+      hearErrorsOfNodes(scout)
       scout.on('+node', (node: IoredisClient) => nodes.push(node))
       const done = () => {
         scout.disconnect()
