@@ -70,14 +70,21 @@ end
 local function adjusted(record, at, mark, add, top, policy)
   local most = policy.bound
   if policy.kind == 'bucket' then
-    local level = at and bucket_level(record, at, now, policy) or 0
+    local level, all = 0, nil
+    if at then
+      local _
+      level, _, _, all = bucket_level(record, at, now, policy)
+    end
+    all = all or level
     if add < 0 then
       local flowed = now > mark and (now - mark) * policy.rate or 0
       local there = math.max(top - flowed, 0)
       add = math.max(add, -there)
     end
-    local after = in_use_after(level, add, most)
-    return after ~= level and bucket_entry(now, after, policy) or nil
+    -- What is given back is that of all which is in use, also of what larger numbers granted.
+    local all_after = in_use_after(all, add, most)
+    local after = add > 0 and in_use_after(level, add, most) or math.min(level, all_after)
+    return (after ~= level or all_after ~= all) and bucket_entry(now, after, policy, all_after) or nil
   elseif policy.kind == 'window' then
     local used, ends, held = window_used(record, at, now, policy)
     if ends == mark then

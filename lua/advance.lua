@@ -42,7 +42,11 @@ local function advance_bucket(record_key, key, policy, ask)
   local unit, rate = policy.unit, policy.rate
   local record = read_record(record_key)
   local at = find_entry(record, policy.id)
-  local level = at and bucket_level(record, at, now, policy) or 0
+  local level, all = 0, nil
+  if at then
+    local _
+    level, _, _, all = bucket_level(record, at, now, policy)
+  end
   local own, terms = read_advances(key, level, now, policy)
   local held, known = ask.held * unit, 0
   for i = 1, #terms do
@@ -67,7 +71,12 @@ local function advance_bucket(record_key, key, policy, ask)
     hold(terms, ends, left + given * unit)
   end
   local after = own + held_in(terms) + longest_term(terms, now) * rate
-  write_record(record_key, with_entry(record, at, bucket_entry(now, after, policy)), now)
+  if all and all > level then
+    -- Besides, larger numbers granted more: the level is no lower for what is given back of that.
+    all = all + after - level
+    after = math.min(math.max(after, level), all)
+  end
+  write_record(record_key, with_entry(record, at, bucket_entry(now, after, policy, all)), now)
   write_advances(key, now, after, own, terms, policy)
   tell(given, math.floor(left / unit), ends, after, known < held)
 end

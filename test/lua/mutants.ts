@@ -162,7 +162,7 @@ export const mutants: readonly Mutant[] = [
   ),
   ...(
     [
-      ['what larger numbers granted passes again', ', now, more or level,', ', now, level,'],
+      ['what larger numbers granted passes again', 'if not all or all <= level or', 'if true or'],
       [
         'the time in which it flows back begins again with each call',
         'used > bound and unit_then',

@@ -5,9 +5,11 @@ import {
   fixedWindow,
   type Limiter,
   leakyBucket,
+  type Op,
   type Policy,
   slidingWindowCounter,
   slidingWindowLog,
+  type TokenBucketPolicy,
   tokenBucket,
 } from '@ratepact/server'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
@@ -308,6 +310,58 @@ for (const bench of benches)
           }
           expect(passed).toBeLessThanOrEqual(most)
         }
+    })
+
+    it.each([
+      [600, 'token', bucket],
+      [100, 'token', bucket],
+      [10, 'token', bucket],
+      [100, 'leaky', queue],
+    ] as const)(
+      'what is given back to a bucket of %i makes room for no more than that in one of 1000: a %s bucket',
+      async (least, _, policy) => {
+        const { by, advance } = open()
+        const [old, fresh] = [by(policy(1000)), by(policy(least))]
+        const made: Decision[] = []
+        for (let i = 0; i < 8; i += 1) made.push(await fresh.consume('a'))
+        let passed = 8 + (await greed(old, 992))
+        expect(passed).toBeGreaterThan(990)
+        for (const [i, decision] of made.entries()) {
+          const before = await fresh.consume('a')
+          if (i === 6) expect(await fresh.settle(decision, 0)).toBe(true)
+          else if (i !== 4) expect(await fresh.refund(decision)).toBe(true)
+          else await fresh.settle(decision, 2)
+          passed += i === 4 ? 1 : -1
+          const after = await fresh.peek('a')
+          if (before.outcome === 'refused' && after.outcome === 'refused' && i !== 4)
+            expect(after.retryAfterSeconds).toBeLessThanOrEqual(before.retryAfterSeconds)
+          passed += await greed(old, 1000)
+          // One and a half units come back in all.
+          advance(200_000)
+          expect(passed).toBeLessThanOrEqual(1002)
+        }
+      },
+    )
+
+    it('units that a process of a smaller bucket takes ahead and gives back make room for no more in a larger', async () => {
+      const { by, settings } = open()
+      const [old, policy] = [by(bucket(1000)), bucket(20)]
+      const owner = { kind: 'client', value: 'a' }
+      let held = { endsUs: 0, units: 0, spent: 0 }
+      const ahead = async (want: number, keep: boolean) => {
+        const about = { policy: policy as TokenBucketPolicy, owner, held, keep, want }
+        const op: Op = { kind: 'advance', advance: { ...about, share: 1, lastsUs: 20e6 } }
+        const [reply] = await settings.store.run([op], 20_000)
+        const [given = 0, kept = 0, endsUs = 0] = reply?.readings[0] ?? []
+        held = { endsUs, units: given + kept, spent: 0 }
+      }
+      await ahead(10, true)
+      expect(held.units).toBe(10)
+      const passed = await greed(old, 989)
+      expect(passed).toBeGreaterThan(985)
+      for (const keep of [true, true, false, false]) await ahead(0, keep)
+      expect(held.units).toBe(0)
+      expect(passed + (await greed(old, 1000))).toBeLessThanOrEqual(1000)
     })
 
     it('a debt that may be smaller from now on is no larger than that, and one that may be larger takes nothing back', async () => {

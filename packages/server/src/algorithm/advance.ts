@@ -27,6 +27,7 @@ export interface Advances {
 /** What an advance comes to: the new level, what is kept beside it, and what the process is told, in ticks. */
 export interface Advanced {
   readonly level: number
+  readonly all: number
   readonly advances: Advances | undefined
   readonly given: number
   readonly kept: number
@@ -62,9 +63,13 @@ function settle(level: number, kept: Advances | undefined, nowUs: number, policy
   return { own: Math.max(0, own + others), terms }
 }
 
-/** Takes units of a bucket ahead. The script `advance` does the same. */
+/**
+ * Takes units of a bucket ahead. The script `advance` does the same.
+ * @param all ticks in use with those that larger numbers granted
+ */
 export function advanceBucket(
   level: number,
+  all: number,
   before: Advances | undefined,
   { held, keep, want, share, lastsUs }: Advance,
   nowUs: number,
@@ -86,10 +91,14 @@ export function advanceBucket(
   // Where there is no room to hold units for longer, those that are held stay as they are.
   const ends = room >= 0 ? endsUs : held.endsUs
   const terms = withHeld(others, ends, left + given)
-  const after = own + sumOf(terms) + holdUs(terms, nowUs) * rate
+  const sum = own + sumOf(terms) + holdUs(terms, nowUs) * rate
+  const allAfter = all + sum - level
+  // Where larger numbers granted more, the level is no lower for what is given back of that.
+  const after = all > level ? Math.min(Math.max(sum, level), allAfter) : sum
   const advances = { atUs: nowUs, level: after, own, unit, rate, terms }
   return {
     level: after,
+    all: allAfter,
     advances: terms.length > 0 ? advances : undefined,
     given,
     kept: left,

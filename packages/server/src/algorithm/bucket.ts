@@ -23,11 +23,21 @@ export interface Count {
  * be in use (larger numbers granted it) flows back in the time in which as much as may be in use does.
  */
 export function levelAt(state: Count | undefined, nowUs: number, policy: BucketPolicy): number {
-  // A state without a span was empty when it was written; only a clock set back makes it look alive.
-  if (state === undefined || state.untilUs <= nowUs || state.untilUs <= state.atUs) return 0
+  if (isEmpty(state, nowUs)) return 0
   const most = mostOf(policy)
   const full = isShortened(state, policy) ? most - sinceUs(state, nowUs) * policy.ticks.rate : undefined
   return Math.min(Math.max(full ?? keptAt(state, nowUs, policy), 0), most)
+}
+
+/** Ticks in use now with those that larger numbers granted: never less than the level. */
+export function allAt(state: Count | undefined, nowUs: number, policy: BucketPolicy): number {
+  if (isEmpty(state, nowUs)) return 0
+  return Math.max(levelAt(state, nowUs, policy), Math.min(keptAt(state, nowUs, policy), LARGEST))
+}
+
+/** A state without a span was empty when it was written; only a clock set back makes it look alive. */
+function isEmpty(state: Count | undefined, nowUs: number): state is undefined {
+  return state === undefined || state.untilUs <= nowUs || state.untilUs <= state.atUs
 }
 
 /** Ticks of what a state says, now and by the numbers of the policy. */
@@ -87,13 +97,24 @@ export function bucketWith(used: number, nowUs: number, policy: BucketPolicy): C
 }
 
 /**
- * The state by the numbers of the policy, with nothing taken. What is more than may be in use stays in it, so that who
- * still goes by larger numbers (as some do while numbers are rolled out) does not let it pass again at once.
+ * The same with `all` ticks in use, those that larger numbers granted among them: they stay in it, so that who still goes
+ * by the larger (as some do while numbers are rolled out) does not let them pass again at once. Both flow back in the
+ * same time, so the state is that of a bucket with as much in use as may be, as long ago as it takes to come to the level.
  */
+export function bucketWithAll(level: number, all: number, nowUs: number, policy: BucketPolicy): Count {
+  const { unit, rate } = policy.ticks
+  const most = mostOf(policy)
+  const spanUs = Math.ceil(most / rate)
+  const sinceUs = Math.max(0, Math.floor((most - level) / rate))
+  if (all <= level || sinceUs >= spanUs) return bucketWith(level, nowUs, policy)
+  const leftUs = spanUs - sinceUs
+  const used = Math.min(Math.ceil((all * spanUs) / leftUs), LARGEST)
+  return { untilUs: nowUs + leftUs, atUs: nowUs - sinceUs, used, unit }
+}
+
+/** The state by the numbers of the policy, with nothing taken. */
 export function renewed(state: Count, nowUs: number, policy: BucketPolicy): Count {
-  const next = bucketWith(levelAt(state, nowUs, policy), nowUs, policy)
-  const kept = isShortened(state, policy) ? state.used : keptAt(state, nowUs, policy)
-  return kept > next.used ? { ...next, used: Math.min(kept, LARGEST) } : next
+  return bucketWithAll(levelAt(state, nowUs, policy), allAt(state, nowUs, policy), nowUs, policy)
 }
 
 /** Units in use are ticks that flow back steadily; a leaky bucket moreover holds each call until its place is reached. */

@@ -1,4 +1,4 @@
-import { bucketWith, levelAt, roomOf } from '../algorithm/bucket.js'
+import { allAt, bucketWithAll, levelAt, roomOf } from '../algorithm/bucket.js'
 import { inUseAfter, mostInUse } from '../algorithm/debt.js'
 import { windowAt, windowWith } from '../algorithm/fixed-window-count.js'
 import { counterWith, countsAt } from '../algorithm/sliding-counter-count.js'
@@ -20,8 +20,13 @@ export function adjustState(state: State | undefined, change: Change, nowUs: num
       const [room, debt] = [roomOf(policy), policy.maxDebt * unit]
       // Of what was charged, the ticks that have flowed back since cannot be given back.
       const there = Math.max(0, top - Math.max(0, nowUs - mark) * rate)
-      const after = inUseAfter(level, Math.max(units * unit, -there), mostInUse(room, debt))
-      return after === level ? undefined : { kind: 'count', count: bucketWith(after, nowUs, policy) }
+      // What is given back is that of all which is in use, also of what larger numbers granted.
+      const all = allAt(count, nowUs, policy)
+      const change = Math.max(units * unit, -there)
+      const allAfter = inUseAfter(all, change, mostInUse(room, debt))
+      const after = change > 0 ? inUseAfter(level, change, mostInUse(room, debt)) : Math.min(level, allAfter)
+      if (after === level && allAfter === all) return undefined
+      return { kind: 'count', count: bucketWithAll(after, allAfter, nowUs, policy) }
     }
     case 'fixed-window': {
       const [used, endUs, held] = windowAt(count, nowUs, policy)

@@ -1,6 +1,6 @@
 import { type Advances, advanceBucket } from '../algorithm/advance.js'
 import { advanceWindow } from '../algorithm/advance-window.js'
-import { bucketWith, levelAt } from '../algorithm/bucket.js'
+import { allAt, bucketWithAll, levelAt } from '../algorithm/bucket.js'
 import { windowAt, windowWith } from '../algorithm/fixed-window-count.js'
 import type { Reading } from '../algorithm/meter.js'
 import type { Advance } from '../store.js'
@@ -26,10 +26,11 @@ export function advanceState(
   const count = state?.kind === 'count' ? state.count : undefined
   if (policy.algorithm === 'token-bucket') {
     const { unit } = policy.ticks
-    const made = advanceBucket(levelAt(count, nowUs, policy), before, advance, nowUs, policy)
-    const { level, advances, given, kept, endsUs, lost } = made
+    const [was, allWas] = [levelAt(count, nowUs, policy), allAt(count, nowUs, policy)]
+    const made = advanceBucket(was, allWas, before, advance, nowUs, policy)
+    const { level, all, advances, given, kept, endsUs, lost } = made
     return {
-      state: { kind: 'count', count: bucketWith(level, nowUs, policy) },
+      state: { kind: 'count', count: bucketWithAll(level, all, nowUs, policy) },
       advances,
       heldUntilUs: advances?.terms.at(-1)?.endsUs ?? 0,
       reading: [given / unit, Math.floor(kept / unit), endsUs, level, lost ? 1 : 0],
