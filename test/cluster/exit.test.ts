@@ -1,7 +1,8 @@
 import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
-import { freePort } from '../redis.js'
+import { freePort, startRedis } from '../redis.js'
+import { until } from '../wait.js'
 import { startCluster, type TestCluster } from './cluster.js'
 import { exitOf } from './exit.js'
 
@@ -32,5 +33,19 @@ describe('a process ends by itself with a limiter left open', { timeout: 60_000 
     })
     await Promise.all(silent.map((server) => once(server, 'listening')))
     expect(await endsOf(...silent.map((server) => (server.address() as AddressInfo).port))).toEqual(well)
+  })
+
+  it('on a host that does not answer who wants to connect', async () => {
+    const server = await startRedis({ config: ['--tcp-backlog', '1'] })
+    onTestFinished(() => server.stop())
+    server.signal('SIGSTOP')
+    // So many wait to be accepted that further ones are not even heard.
+    const waiting = Array.from({ length: 8 }, () => connect(server.port, '127.0.0.1').on('error', () => {}))
+    onTestFinished(() => {
+      for (const socket of waiting) socket.destroy()
+    })
+    await once(waiting[0] as Socket, 'connect')
+    await until('one is not heard', () => waiting.some(({ connecting }) => connecting))
+    expect(await endsOf(server.port)).toEqual(well)
   })
 })

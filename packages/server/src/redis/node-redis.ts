@@ -22,45 +22,57 @@ const OWN_SOCKET = { reconnectStrategy: false, connectTimeout: 2000, socketTimeo
 /** Links that are made like a user's client but for the options that a limiter cannot live with. */
 export function ownNodeRedis(user: NodeRedisClient, socket: object = {}, overrides: object = {}): OpenLink {
   return (events) => {
-    const client: NodeRedisClient = user.duplicate({
-      ...OWN_OPTIONS,
-      // An address would be read once more, and take the place of the socket's options.
-      url: undefined,
-      socket: { ...user.options?.socket, ...OWN_SOCKET, ...socket },
-      ...overrides,
-    })
     let running = false
     let lastError: Error | undefined
-    const end = () => {
-      if (!running || client.isOpen) return
+    let one = make()
+
+    /** A client, and what ends a socket of its that is not connected yet: it does not know of that itself. */
+    function make(): { readonly client: NodeRedisClient; readonly giveUp: AbortController } {
+      const giveUp = new AbortController()
+      const client: NodeRedisClient = user.duplicate({
+        ...OWN_OPTIONS,
+        // An address would be read once more, and take the place of the socket's options.
+        url: undefined,
+        socket: { ...user.options?.socket, ...OWN_SOCKET, ...socket, signal: giveUp.signal },
+        ...overrides,
+      })
+      client.on('error', (error: Error) => {
+        lastError = error
+        end()
+      })
+      client.on('end', end)
+      client.on('ready', () => {
+        lastError = undefined
+        events.ready()
+      })
+      // A connection that nobody waits for must not keep a process alive.
+      client.unref()
+      return { client, giveUp }
+    }
+
+    function end(): void {
+      if (!running || one.client.isOpen) return
       running = false
       events.ended(lastError)
     }
-    client.on('error', (error: Error) => {
-      lastError = error
-      end()
-    })
-    client.on('end', end)
-    client.on('ready', () => {
-      lastError = undefined
-      events.ready()
-    })
-    // A connection that nobody waits for must not keep a process alive.
-    client.unref()
+
     return {
-      ...linkOf(client),
-      command: (...words) => client.sendCommand([...words]),
-      ready: () => client.isReady,
+      ...linkOf(() => one.client),
+      command: (...words) => one.client.sendCommand([...words]),
+      ready: () => one.client.isReady,
       connect() {
         running = true
-        client.connect().catch((error: Error) => {
+        if (one.giveUp.signal.aborted) one = make()
+        one.client.connect().catch((error: Error) => {
           lastError = error
           end()
         })
       },
       disconnect() {
+        const connecting = !one.client.isReady
         // Version 5 throws when there is nothing to be closed.
-        if (client.isOpen) client.destroy()
+        if (one.client.isOpen) one.client.destroy()
+        if (connecting) one.giveUp.abort()
       },
     }
   }
@@ -69,7 +81,7 @@ export function ownNodeRedis(user: NodeRedisClient, socket: object = {}, overrid
 /** The user's client or cluster; it is neither opened nor closed here. */
 export function sharedNodeRedis(client: NodeRedisCommands, onReady: () => void): SharedLink {
   return {
-    ...linkOf(client),
+    ...linkOf(() => client),
     command: () => Promise.reject(new Error('A shared client is asked for scripts only')),
     // A cluster of version 5 does not tell; its calls wait until it is.
     ready: () => client.isReady ?? client.isOpen,
@@ -78,10 +90,10 @@ export function sharedNodeRedis(client: NodeRedisCommands, onReady: () => void):
   }
 }
 
-function linkOf(client: NodeRedisCommands): Omit<Link, 'ready' | 'command'> {
+function linkOf(client: () => NodeRedisCommands): Omit<Link, 'ready' | 'command'> {
   return {
-    evalsha: (sha, keys, args) => client.evalSha(sha, { keys: [...keys], arguments: [...args] }),
-    eval: (script, keys, args) => client.eval(script, { keys: [...keys], arguments: [...args] }),
+    evalsha: (sha, keys, args) => client().evalSha(sha, { keys: [...keys], arguments: [...args] }),
+    eval: (script, keys, args) => client().eval(script, { keys: [...keys], arguments: [...args] }),
     // It writes what a turn has brought together by itself.
     cork: () => {},
     uncork: () => {},
