@@ -1,6 +1,8 @@
 import {
+  type Charge,
   concurrency,
   createLimiter,
+  type Decision,
   fixedWindow,
   type Limiter,
   type LimiterEvent,
@@ -59,6 +61,11 @@ const used =
   (limiter: Limiter, clock: TestClock) =>
   async (who = 'a') =>
     100 - ((await left(clock, limiter, who)) ?? 100)
+
+/** A charge of 'a' by the policy of a limiter. */
+function chargeOf({ policies: [policy] }: Limiter, cost: number): Charge {
+  return { policy: policy as Policy, owner: { kind: 'client', value: 'a' }, cost }
+}
 
 describe('a process without its store', () => {
   it('grants its share and says that it is the one who answers', async () => {
@@ -237,7 +244,7 @@ describe('a process without its store', () => {
 })
 
 describe('when the store answers again', () => {
-  it.each([
+  const slow: readonly (readonly [name: string, policy: Policy])[] = [
     ['token bucket', tokenBucket({ name: 'p', capacity: 100, refillPerSecond: 0.01 })],
     ['leaky bucket', leakyBucket({ name: 'p', capacity: 100, leakPerSecond: 0.01 })],
     ['fixed window', fixedWindow({ name: 'p', quota: 100, windowSeconds: 3600 })],
@@ -247,7 +254,9 @@ describe('when the store answers again', () => {
     ],
     ['sliding window counter', slidingWindowCounter({ name: 'p', quota: 100, windowSeconds: 3600 })],
     ['sliding window log', slidingWindowLog({ name: 'p', quota: 100, windowSeconds: 3600 })],
-  ])('what a %s granted meanwhile is charged, once', async (_, policy) => {
+  ]
+
+  it.each(slow)('what a %s granted meanwhile is charged, once', async (_, policy) => {
     const { clock, store, limiter } = await open({ policies: [policy] })
     await clock.runUntil(limiter.consume('seen'))
     store.fare(refused())
@@ -374,29 +383,81 @@ describe('when the store answers again', () => {
     expect(store.asked.at(-1)).toMatchObject({ kind: 'adjust', changes: [{ units: 10 }] })
   })
 
-  it.each(['before', 'after'])(
-    'what is given back %s it is charged is not charged in the end',
-    async (when) => {
-      const { clock, store, limiter } = await open()
+  it.each(
+    slow.flatMap(([name, policy]) =>
+      (['before', 'after'] as const).map((when) => [name, when, policy] as const),
+    ),
+  )('what of a %s is given back %s it is charged is not charged in the end', async (_, when, policy) => {
+    const { clock, store, limiter } = await open({ policies: [policy] })
+    await clock.runUntil(limiter.consume('seen'))
+    await clock.advance(5000)
+    const count = used(limiter, clock)
+    for (const who of ['seen', 'new']) {
       store.fare(refused())
-      const whole = await clock.runUntil(limiter.consume('a', { cost: 5 }))
-      const part = await clock.runUntil(limiter.consume('a', { cost: 5 }))
-      const dearer = await clock.runUntil(limiter.consume('a', { cost: 5 }))
+      const before = who === 'seen' ? 1 : 0
+      const whole = await clock.runUntil(limiter.consume(who, { cost: 5 }))
+      const part = await clock.runUntil(limiter.consume(who, { cost: 5 }))
+      const dearer = await clock.runUntil(limiter.consume(who, { cost: 5 }))
       const change = async () => {
         expect(await clock.runUntil(limiter.refund(whole))).toBe(true)
         expect(await clock.runUntil(limiter.refund(whole))).toBe(false)
-        expect(await clock.runUntil(limiter.refund(part, 2))).toBe(true)
         expect(await clock.runUntil(limiter.settle(dearer, 7))).toBe(true)
+        expect(await clock.runUntil(limiter.refund(part, 2))).toBe(true)
       }
       if (when === 'before') await change()
       store.fare('up')
       await clock.advance(1000)
       await clock.runUntil(limiter.peek('other'))
       await left(clock, limiter)
-      if (when === 'after') await change()
-      expect(await used(limiter, clock)()).toBe(10)
-    },
-  )
+      if (when === 'before') {
+        expect(await count(who)).toBe(before + 10)
+        continue
+      }
+      expect(await count(who)).toBe(before + 15)
+      await change()
+      expect(await count(who)).toBe(before + 10)
+      expect(await clock.runUntil(limiter.refund(part))).toBe(true)
+      expect(await count(who)).toBe(before + 7)
+    }
+  })
+
+  it('what a log was charged is given back though it was charged in two outages', async () => {
+    const policies = [slidingWindowLog({ name: 'p', quota: 100, windowSeconds: 3600 })]
+    const { clock, store, limiter } = await open({ policies })
+    const made = []
+    for (let outage = 0; outage < 2; outage += 1) {
+      store.fare(refused())
+      made.push(await clock.runUntil(limiter.consume('a', { cost: 8 })))
+      store.fare('up')
+      await clock.advance(2000)
+      await clock.runUntil(limiter.peek('other'))
+      expect(await used(limiter, clock)()).toBe(8 * (outage + 1))
+    }
+    const [first, second] = made as [Decision, Decision]
+    for (const [decision, rest] of [
+      [first, 8],
+      [second, 0],
+    ] as const) {
+      expect(await clock.runUntil(limiter.refund(decision))).toBe(true)
+      expect(await used(limiter, clock)()).toBe(rest)
+    }
+  })
+
+  it('nothing is given back of what could not be charged, and that is said', async () => {
+    const policies = [slidingWindowLog({ name: 'p', quota: 100, windowSeconds: 3600 })]
+    const { clock, store, limiter } = await open({ policies })
+    await clock.runUntil(limiter.consume('other'))
+    store.fare(refused())
+    const meanwhile = await clock.runUntil(limiter.consume('a', { cost: 5 }))
+    store.fare('up')
+    await clock.advance(2000)
+    // Others have used all of it.
+    await store.run([{ kind: 'consume', charges: [chargeOf(limiter, 100)], lease: '', blocks: [] }], 1000)
+    await clock.runUntil(limiter.peek('other'))
+    expect(await left(clock, limiter)).toBe(0)
+    expect(await clock.runUntil(limiter.refund(meanwhile))).toBe(false)
+    expect(await left(clock, limiter)).toBe(0)
+  })
 })
 
 it.each([

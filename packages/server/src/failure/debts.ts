@@ -27,6 +27,8 @@ export interface Debts {
     nowUs: number,
     least: number,
   ): void
+  /** Whether units of a bucket are to be charged. */
+  owes(bucket: Pick<Debt, 'policy' | 'owner'>): boolean
   /** Takes out up to so many. */
   take(most: number): readonly Debt[]
   /** Takes out what is owed for a bucket. */
@@ -69,6 +71,7 @@ export function createDebts(most: number): Debts {
       addTo(debt, mark, units, nowUs, least)
       if (debt.parts.length > kept) debt.parts.shift()
     },
+    owes: (bucket) => debts.get(bucketKey(bucket))?.parts.some(({ units }) => units > 0) === true,
     take(wanted) {
       const taken: Debt[] = []
       rest ??= debts.entries()
@@ -152,7 +155,8 @@ export function openUnits({ policy, parts }: Debt, nowUs: number): number {
   return parts.reduce((sum, { mark, units }) => sum + (isOpen(policy, mark, nowUs) ? units : 0), 0)
 }
 
-function isOpen(policy: Policy, mark: number, nowUs: number): boolean {
+/** Whether what was charged there still counts. */
+export function isOpen(policy: Policy, mark: number, nowUs: number): boolean {
   if (policy.algorithm === 'fixed-window') return mark > nowUs
   if (policy.algorithm === 'sliding-window-counter') return mark + 2 * policy.windowUs > nowUs
   return policy.algorithm === 'sliding-window-log' && mark + policy.windowUs > nowUs

@@ -60,19 +60,31 @@ export function createLocal(clock: Pick<Clock, 'now'>, ask: (op: Op) => Reply | 
     memory.put({ policy: share, owner: charge.owner }, shareState(last, share, nowUs()))
   }
 
+  /** Does to what was granted here what is done with it later, and keeps account of it for the store. */
   function effect(op: Op, charges: readonly Charge[], unpaid: boolean, round: number): Reply {
-    const [reply] = memory.run([op])
-    if (op.kind === 'adjust' && unpaid)
-      for (const change of op.changes)
-        owe(change, charges, debts.round === round ? 0 : Number.NEGATIVE_INFINITY)
-    if (unpaid && debts.round !== round) repayment.begin()
-    return reply as Reply
+    const [reply] = memory.run([op]) as [Reply]
+    if (!unpaid) return reply
+    if (debts.round === round) {
+      if (op.kind === 'adjust') for (const change of op.changes) owe(change, charges, 0)
+      return reply
+    }
+    // It may have been charged since: then the store has to change it, where it can.
+    const changes = op.kind === 'adjust' ? op.changes : []
+    const possible = changes.map((change) => {
+      const whole = wholeOf(change.policy, charges)
+      return whole && repayment.canChange({ ...change, policy: whole })
+    })
+    for (const [i, change] of changes.entries())
+      if (possible[i] !== false) owe(change, charges, Number.NEGATIVE_INFINITY)
+    repayment.begin()
+    if (changes.length === 0) return reply
+    return { ...reply, admitted: possible.some((can) => can ?? reply.admitted) }
   }
 
   function owe(change: Change, charges: readonly Charge[], least: number): void {
     const { policy, owner, mark, units } = change
-    const whole = charges.find((charge) => charge.policy.name === policy.name)
-    if (whole !== undefined) debts.add(whole.policy, policy, owner, mark, units, nowUs(), least)
+    const whole = wholeOf(policy, charges)
+    if (whole !== undefined) debts.add(whole, policy, owner, mark, units, nowUs(), least)
   }
 
   const repayment = createRepayment(debts, ask, nowUs)
@@ -118,6 +130,11 @@ export function createLocal(clock: Pick<Clock, 'now'>, ask: (op: Op) => Reply | 
       return { charges, reply, receipt: { ...receipt, via, once: op.once } }
     },
   }
+}
+
+/** The policy of which one is this process's share. */
+function wholeOf({ name }: Policy, charges: readonly Charge[]): Policy | undefined {
+  return charges.find(({ policy }) => policy.name === name)?.policy
 }
 
 /** Everybody that a call is counted for. A block of any of them was a block of all of them together. */
