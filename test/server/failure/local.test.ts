@@ -15,7 +15,7 @@ import {
 } from '@ratepact/server'
 import { type TestClock, testClock } from '@ratepact/testing'
 import { describe, expect, it } from 'vitest'
-import { type FarStore, farStore, refused } from './store.js'
+import { type FarStore, farStore, full, refused } from './store.js'
 
 const minute = fixedWindow({ name: 'minute', quota: 100, windowSeconds: 60 })
 const share = (instances: number | (() => number)): OnStoreFailure => ({ local: { instances } })
@@ -55,6 +55,23 @@ async function left(clock: TestClock, limiter: Limiter, who = 'a'): Promise<numb
   const decision = await clock.runUntil(limiter.peek(who))
   expect(decision.source).toBe('store')
   return 'limits' in decision ? decision.limits[0]?.available : undefined
+}
+
+/** Has whatever is to change what some have used wait. @returns what lets it go on */
+function held(store: FarStore, who = /./): () => void {
+  const { run } = store
+  let go = () => {}
+  const gone = new Promise<void>((resolve) => {
+    go = resolve
+  })
+  store.run = async (ops, deadlineMs) => {
+    for (const op of ops) {
+      const [first] = op.kind === 'adjust' ? op.changes : op.kind === 'consume' ? op.charges : []
+      if (first !== undefined && who.test(first.owner.value)) await gone
+    }
+    return run(ops, deadlineMs)
+  }
+  return go
 }
 
 const used =
@@ -139,6 +156,67 @@ describe('a process without its store', () => {
       await clock.advance(1000)
       expect((await clock.runUntil(limiter.consume('another'))).source).toBe('store')
     }
+  })
+
+  it.each([
+    ['looks', async (clock: TestClock, limiter: Limiter) => clock.runUntil(limiter.peek('a'))],
+    [
+      'dear calls that the store refuses',
+      async (clock: TestClock, limiter: Limiter) => clock.runUntil(limiter.consume('a', { cost: 100 })),
+    ],
+  ])(
+    'grants its share once from a store that can be read and not written, with %s between',
+    async (_, look) => {
+      for (const policy of [
+        minute,
+        tokenBucket({ name: 'p', capacity: 100, refillPerSecond: 0.001 }),
+        slidingWindowLog({ name: 'p', quota: 100, windowSeconds: 3600 }),
+        slidingWindowCounter({ name: 'p', quota: 100, windowSeconds: 3600 }),
+      ]) {
+        const { clock, store, limiter } = await open({ policies: [policy] })
+        await clock.runUntil(limiter.consume('a'))
+        store.fareWriting(full())
+        let count = 0
+        for (let round = 0; round < 40; round += 1) {
+          expect((await look(clock, limiter)).source).toBe('store')
+          count += await admitted(clock, limiter, 1)
+          await clock.advance(1)
+        }
+        expect(count).toBe(24)
+        store.fareWriting('up')
+        await clock.advance(1000)
+        expect((await clock.runUntil(limiter.peek('b'))).source).toBe('store')
+        expect(await left(clock, limiter)).toBe(75)
+      }
+    },
+  )
+
+  it('leaves places to those who hold them, whatever the store says of its own', async () => {
+    const { clock, store, limiter } = await open({
+      policies: [concurrency({ name: 'reports', limit: 8, leaseSeconds: 60 })],
+    })
+    store.fareWriting(full())
+    for (const count of [2, 0, 0]) {
+      expect(await admitted(clock, limiter, 3)).toBe(count)
+      await clock.advance(1000)
+      expect((await clock.runUntil(limiter.peek('a'))).source).toBe('store')
+    }
+  })
+
+  it('tells once that it goes by itself, and that it does no longer when something was written', async () => {
+    const { clock, store, limiter, events } = await open()
+    store.fareWriting(full())
+    for (let round = 0; round < 20; round += 1) {
+      await admitted(clock, limiter, 1)
+      await clock.runUntil(limiter.peek('a'))
+      await clock.advance(100)
+    }
+    const told = () => events.map(({ type }) => type).filter((type) => type !== 'breaker')
+    expect(new Set(told())).toEqual(new Set(['degraded']))
+    store.fareWriting('up')
+    await clock.advance(2000)
+    await clock.runUntil(limiter.consume('b'))
+    expect(told().filter((type) => type === 'recovered')).toEqual(['recovered'])
   })
 
   it('refuses as unavailable what costs more than its share, and never as too much', async () => {
@@ -457,6 +535,54 @@ describe('when the store answers again', () => {
     expect(await left(clock, limiter)).toBe(0)
     expect(await clock.runUntil(limiter.refund(meanwhile))).toBe(false)
     expect(await left(clock, limiter)).toBe(0)
+  })
+
+  describe.each(slow)('what is given back of a %s', (_, policy) => {
+    it('while it is charged is given back when it has been', async () => {
+      const { clock, store, limiter } = await open({ policies: [policy] })
+      store.fare(refused())
+      const whole = await clock.runUntil(limiter.consume('a', { cost: 5 }))
+      const part = await clock.runUntil(limiter.consume('a', { cost: 5 }))
+      const dearer = await clock.runUntil(limiter.consume('a', { cost: 5 }))
+      await clock.advance(1000)
+      store.fare('up')
+      const go = held(store)
+      await clock.runUntil(limiter.peek('other'))
+      expect(await clock.runUntil(limiter.refund(whole))).toBe(true)
+      expect(await clock.runUntil(limiter.refund(part, 2))).toBe(true)
+      expect(await clock.runUntil(limiter.settle(dearer, 7))).toBe(true)
+      go()
+      await left(clock, limiter)
+      expect(await used(limiter, clock)()).toBe(10)
+    })
+
+    it('is not lost when the store fails again while others are being charged', async () => {
+      const { clock, store, limiter } = await open({ policies: [policy] })
+      store.fare(refused())
+      for (let i = 0; i < 5; i += 1) await admitted(clock, limiter, 1, `client-${i}`)
+      await clock.advance(1000)
+      store.fare('up')
+      const go = held(store, /client/)
+      await clock.runUntil(limiter.peek('other'))
+      store.fare(refused())
+      const first = await clock.runUntil(limiter.consume('a', { cost: 10 }))
+      const second = await clock.runUntil(limiter.consume('a', { cost: 10 }))
+      expect([first.source, second.source]).toEqual(['local', 'local'])
+      store.fare('up')
+      await clock.runUntil(limiter.peek('other'))
+      expect(await used(limiter, clock)()).toBe(20)
+      expect(await clock.runUntil(limiter.refund(first))).toBe(true)
+      expect(await used(limiter, clock)()).toBe(10)
+      go()
+      store.fare(refused())
+      const third = await clock.runUntil(limiter.consume('a', { cost: 3 }))
+      expect(await clock.runUntil(limiter.refund(second))).toBe(true)
+      expect(await clock.runUntil(limiter.refund(third))).toBe(true)
+      store.fare('up')
+      await clock.advance(1000)
+      await clock.runUntil(limiter.peek('other'))
+      expect(await used(limiter, clock)()).toBe(0)
+    })
   })
 })
 

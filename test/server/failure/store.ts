@@ -7,6 +7,8 @@ export interface FarStore extends Store {
   readonly asked: readonly Op[]
   /** How it fares from now on: it answers, never does, or fails with this. */
   fare(fate: 'up' | 'silent' | Error): void
+  /** How it fares where it is to write; what only reads is answered. */
+  fareWriting(fate: 'up' | Error): void
   tell(event: StoreEvent): void
 }
 
@@ -17,6 +19,13 @@ export function farStore(clock: TestClock, timeoutMs = 50): FarStore {
   const asked: Op[] = []
   const listeners: ((event: StoreEvent) => void)[] = []
   let fate: 'up' | 'silent' | Error = 'up'
+  let writing: 'up' | Error = 'up'
+  const look = async (op: Op): Promise<boolean> => {
+    if (op.kind !== 'consume') return op.kind === 'peek'
+    const { lease: _, ...asked } = op
+    const [reply] = await inner.run([{ ...asked, kind: 'peek' }], 0)
+    return reply?.admitted !== true
+  }
   return {
     name: 'far',
     remote: true,
@@ -24,6 +33,9 @@ export function farStore(clock: TestClock, timeoutMs = 50): FarStore {
     asked,
     fare: (next) => {
       fate = next
+    },
+    fareWriting: (next) => {
+      writing = next
     },
     tell: (event) => {
       for (const listener of listeners) listener(event)
@@ -35,6 +47,7 @@ export function farStore(clock: TestClock, timeoutMs = 50): FarStore {
       asked.push(...ops)
       if (fate === 'silent') return new Promise(() => {})
       if (fate !== 'up') throw fate
+      if (writing !== 'up') for (const op of ops) if (!(await look(op))) throw writing
       return inner.run(ops, deadlineMs)
     },
     close: () => inner.close(),
@@ -44,3 +57,7 @@ export function farStore(clock: TestClock, timeoutMs = 50): FarStore {
 /** A failure that proves that nothing was carried out. */
 export const refused = (): StoreError =>
   new StoreError('disconnected', 'connect ECONNREFUSED', { code: 'ECONNREFUSED', mayHaveRun: false })
+
+/** What Redis answers to a write when it has no memory left. */
+export const full = (): StoreError =>
+  new StoreError('unready', 'OOM command not allowed', { code: 'OOM', mayHaveRun: false })

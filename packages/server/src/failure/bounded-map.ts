@@ -12,7 +12,7 @@ export interface BoundedMap<V> {
  * Two maps, of which the older is let go when the younger is half full. One map from which the oldest entry is taken
  * for each that comes would be slow: finding its first entry means to step over all that were taken out before.
  */
-export function createBoundedMap<V>(most: number): BoundedMap<V> {
+export function createBoundedMap<V>(most: number, forgotten: (value: V) => void = () => {}): BoundedMap<V> {
   let young = new Map<string, V>()
   let old = new Map<string, V>()
   return {
@@ -24,6 +24,7 @@ export function createBoundedMap<V>(most: number): BoundedMap<V> {
       old.delete(key)
       young.set(key, value)
       if (young.size < most / 2) return
+      for (const value of old.values()) forgotten(value)
       old = young
       young = new Map()
     },

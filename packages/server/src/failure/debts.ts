@@ -3,38 +3,59 @@ import type { BucketOwner, Change } from '../store.js'
 import { createBoundedMap } from './bounded-map.js'
 import { bucketKey } from './bucket-key.js'
 
-/** Units that were granted without the store and are to be charged there. */
+/** Units that were granted without the store and are to be charged there, or were and are to be given back. */
 export interface Debt {
   readonly policy: Policy
   readonly share: Policy
   readonly owner: BucketOwner
-  /** Units by where they count: the end or start of a window, of a log a slice of time. Negative: to be given back. */
-  readonly parts: { mark: number; units: number }[]
+  /** Whether its units, which are negative then, are to be given back. */
+  readonly gives: boolean
+  readonly parts: Part[]
+  /** In the books, on its way, charged, or let go of. */
+  state: 'owed' | 'paying' | 'paid' | 'lost'
+  /** Where it was charged, if not where it was granted. */
+  chargedAt: number | undefined
+  /** What it became a part of when it came back unpaid. */
+  partOf: Debt | undefined
+  /** What is to be given back of it as soon as it is known whether it was charged. */
+  readonly waiting: Change[]
+}
+
+/** Units by where they count: the end or start of a window, of a log a slice of time. */
+interface Part {
+  mark: number
+  units: number
 }
 
 /** A bounded list of what is owed to the store; beyond the bound the oldest are let go. */
 export interface Debts {
   readonly size: number
-  /** Raised each time debts begin to be paid: what was owed before may have been paid. */
-  readonly round: number
-  /** @param least what is owed in the end at least: 0 where what was granted has not been paid yet */
+  /** Whether the store has not been told of all that was granted of a bucket. */
+  owes(bucket: Pick<Debt, 'policy' | 'owner'>): boolean
+  /** Notes units that were granted. @returns what they are a part of; undefined where they cannot be charged later */
   add(
     policy: Policy,
     share: Policy,
     owner: BucketOwner,
-    mark: number,
-    units: number,
+    granted: Pick<Change, 'mark' | 'units'>,
     nowUs: number,
-    least: number,
-  ): void
-  /** Whether units of a bucket are to be charged. */
-  owes(bucket: Pick<Debt, 'policy' | 'owner'>): boolean
+  ): Debt | undefined
+  /**
+   * Gives back units that were part of a debt: of those that are owed still at once, of those that are being charged
+   * when they have been, and of those that have been by a debt of the store's own.
+   * @returns whether there was anything to be given back
+   */
+  giveBack(debt: Debt, change: Change, nowUs: number): boolean
   /** Takes out up to so many. */
   take(most: number): readonly Debt[]
   /** Takes out what is owed for a bucket. */
-  takeOf(bucket: Pick<Debt, 'policy' | 'owner'>): Debt | undefined
-  putBack(debt: Debt): void
-  nextRound(): void
+  takeOf(bucket: Pick<Debt, 'policy' | 'owner'>): readonly Debt[]
+  /** A debt that was taken out was paid. @param chargedAt where, if not where it was granted */
+  paid(debt: Debt, chargedAt: number | undefined, nowUs: number): void
+  /** A debt that was taken out was certainly not paid. */
+  putBack(debt: Debt, nowUs: number): void
+  /** A debt that was taken out may have been paid, and is not tried again. */
+  lose(debt: Debt): void
 }
 
 /** How finely the calls of a log are told apart: by this part of its window. */
@@ -50,28 +71,80 @@ const PARTS: Readonly<Record<Policy['algorithm'], number>> = {
 }
 
 export function createDebts(most: number): Debts {
-  const debts = createBoundedMap<Debt>(most)
+  const debts = createBoundedMap<Debt>(most, (debt) => {
+    debt.state = 'lost'
+  })
+  /** How many debts of a bucket are on their way. */
+  const underWay = new Map<string, number>()
   /** Where taking out has come to; what comes meanwhile is met by it, or by the next. */
   let rest: Iterator<[string, Debt]> | undefined
-  let round = 0
+
+  function keyOf(bucket: Pick<Debt, 'policy' | 'owner'>, gives: boolean): string {
+    return gives ? `back ${bucketKey(bucket)}` : bucketKey(bucket)
+  }
+
+  function note(like: Pick<Debt, 'policy' | 'share' | 'owner' | 'gives'>, part: Part, nowUs: number) {
+    const kept = PARTS[like.policy.algorithm]
+    if (kept === 0 || part.units === 0) return undefined
+    const key = keyOf(like, like.gives)
+    const { policy, share, owner, gives } = like
+    const debt = debts.get(key) ?? {
+      ...{ policy, share, owner, gives, parts: [], waiting: [] },
+      ...{ state: 'owed' as const, chargedAt: undefined, partOf: undefined },
+    }
+    if (debt.parts.length === 0) debts.set(key, debt)
+    addTo(debt, part, nowUs)
+    if (debt.parts.length > kept) debt.parts.shift()
+    return debt
+  }
+
+  function takeOut(key: string, debt: Debt): boolean {
+    if (!debts.delete(key)) return false
+    debt.state = 'paying'
+    if (!debt.gives) underWay.set(key, (underWay.get(key) ?? 0) + 1)
+    return true
+  }
+
+  /** A debt that was taken out is on its way no longer. */
+  function arrived(debt: Debt, state: Debt['state']): void {
+    debt.state = state
+    if (debt.gives) return
+    const key = keyOf(debt, false)
+    const left = (underWay.get(key) ?? 1) - 1
+    if (left > 0) underWay.set(key, left)
+    else underWay.delete(key)
+  }
+
+  function giveBack(of: Debt, change: Change, nowUs: number): boolean {
+    const debt = standingOf(of)
+    const units = leftOf(change, nowUs)
+    if (units === 0 || debt.state === 'lost') return false
+    if (debt.state === 'owed') return reduce(debt, { mark: change.mark, units }, nowUs)
+    if (debt.state === 'paying') {
+      debt.waiting.push({ ...change, units })
+      return true
+    }
+    const mark = debt.chargedAt ?? change.mark
+    if (!isOpen(debt.policy, mark, nowUs)) return false
+    return note({ ...debt, gives: true }, { mark, units }, nowUs) !== undefined
+  }
+
+  function giveWaiting(debt: Debt, nowUs: number): void {
+    for (const change of debt.waiting.splice(0)) giveBack(debt, change, nowUs)
+  }
 
   return {
     get size() {
       return debts.size
     },
-    get round() {
-      return round
+    owes(bucket) {
+      if (debts.size === 0 && underWay.size === 0) return false
+      const key = keyOf(bucket, false)
+      return underWay.has(key) || debts.get(key) !== undefined
     },
-    add(policy, share, owner, mark, units, nowUs, least) {
-      const kept = PARTS[policy.algorithm]
-      if (kept === 0 || units === 0) return
-      const key = bucketKey({ policy, owner })
-      const debt = debts.get(key) ?? { policy, share, owner, parts: [] }
-      if (debt.parts.length === 0) debts.set(key, debt)
-      addTo(debt, mark, units, nowUs, least)
-      if (debt.parts.length > kept) debt.parts.shift()
-    },
-    owes: (bucket) => debts.get(bucketKey(bucket))?.parts.some(({ units }) => units > 0) === true,
+    add: (policy, share, owner, granted, nowUs) =>
+      note({ policy, share, owner, gives: false }, granted, nowUs),
+    giveBack,
     take(wanted) {
       const taken: Debt[] = []
       rest ??= debts.entries()
@@ -82,47 +155,94 @@ export function createDebts(most: number): Debts {
           break
         }
         const [key, debt] = value
-        if (debts.delete(key)) taken.push(debt)
+        if (takeOut(key, debt)) taken.push(debt)
       }
       return taken
     },
     takeOf(bucket) {
-      const key = bucketKey(bucket)
-      const debt = debts.get(key)
-      if (debt !== undefined) debts.delete(key)
-      return debt
+      const taken: Debt[] = []
+      for (const gives of [false, true]) {
+        const key = keyOf(bucket, gives)
+        const debt = debts.get(key)
+        if (debt !== undefined && takeOut(key, debt)) taken.push(debt)
+      }
+      return taken
     },
-    putBack(debt) {
-      const key = bucketKey(debt)
+    paid(debt, chargedAt, nowUs) {
+      arrived(debt, 'paid')
+      debt.chargedAt = chargedAt
+      giveWaiting(debt, nowUs)
+    },
+    putBack(debt, nowUs) {
+      arrived(debt, 'owed')
+      const key = keyOf(debt, debt.gives)
       const since = debts.get(key)
       if (since === undefined) debts.set(key, debt)
-      else for (const { mark, units } of debt.parts) addTo(since, mark, units, mark, Number.NEGATIVE_INFINITY)
+      else {
+        for (const part of debt.parts) addTo(since, part, part.mark)
+        debt.partOf = since
+      }
+      giveWaiting(debt, nowUs)
     },
-    nextRound() {
-      round += 1
+    lose(debt) {
+      arrived(debt, 'lost')
+      debt.waiting.length = 0
     },
   }
 }
 
-function addTo(
-  { policy, share, parts }: Debt,
-  where: number,
-  units: number,
-  nowUs: number,
-  least: number,
-): void {
-  if ('ticks' in policy && 'ticks' in share) {
-    // What has flowed back need not be charged any more: of all processes together it flows at the policy's rate.
-    const [before = { mark: nowUs, units: 0 }] = parts
-    const left = flowed(before.units, before.mark, nowUs, share)
-    parts[0] = { mark: Math.max(nowUs, before.mark), units: Math.max(least, left + units) }
+/** The debt that one has become a part of, or it itself. */
+export function standingOf(debt: Debt): Debt {
+  let standing = debt
+  while (standing.partOf !== undefined) standing = standing.partOf
+  return standing
+}
+
+/** @param nowUs from when on the units flow out of a bucket */
+function addTo(debt: Debt, { mark, units }: Part, nowUs: number): void {
+  const { share, parts } = debt
+  if (!('ticks' in share)) {
+    const where = placeOf(debt, mark)
+    const part = parts.find((one) => one.mark === where)
+    if (part === undefined) parts.push({ mark: where, units })
+    else part.units += units
     return
   }
-  const mark =
-    policy.algorithm === 'sliding-window-log' ? where - (where % Math.ceil(policy.windowUs / SLICES)) : where
-  const part = parts.find((one) => one.mark === mark)
-  if (part === undefined) parts.push({ mark, units: Math.max(least, units) })
-  else part.units = Math.max(least, part.units + units)
+  // What has flowed back need not be charged any more: of all processes together it flows at the policy's rate.
+  const [before = { mark: nowUs, units: 0 }] = parts
+  const atUs = Math.max(nowUs, before.mark)
+  parts[0] = {
+    mark: atUs,
+    units: flowed(before.units, before.mark, atUs, share) + flowed(units, nowUs, atUs, share),
+  }
+}
+
+/** Takes units out of what is owed. @returns whether any were in it */
+function reduce(debt: Debt, { mark, units }: Part, nowUs: number): boolean {
+  const { share, parts } = debt
+  const where = placeOf(debt, mark)
+  const part = 'ticks' in share ? parts[0] : parts.find((one) => one.mark === where)
+  if (part === undefined) return false
+  if ('ticks' in share) {
+    part.units = flowed(part.units, part.mark, nowUs, share)
+    part.mark = Math.max(part.mark, nowUs)
+  }
+  const before = part.units
+  part.units = Math.max(0, before + units)
+  return part.units !== before
+}
+
+/** Where units of a log count that were granted at an instant; what is given back is so call by call. */
+function placeOf({ policy, gives }: Debt, mark: number): number {
+  if (policy.algorithm !== 'sliding-window-log' || gives) return mark
+  return mark - (mark % Math.ceil(policy.windowUs / SLICES))
+}
+
+/** Units of a change that is to be made smaller, without those that have flowed out of a bucket since. */
+function leftOf({ policy, units, mark, top }: Change, nowUs: number): number {
+  if (!('ticks' in policy)) return units
+  const there = top - Math.max(0, nowUs - mark) * policy.ticks.rate
+  return Math.min(0, Math.max(units, -Math.max(0, there) / policy.ticks.unit))
 }
 
 /** Units that are left of some after a time, as they flow out of a bucket; of what is to be given back likewise. */
@@ -137,7 +257,8 @@ function flowed(
 }
 
 /** The changes that pay a debt, only in windows that are still open; what a log or nobody's window owes is not in them. */
-export function changesOf({ policy, share, owner, parts }: Debt, nowUs: number): readonly Change[] {
+export function changesOf({ policy, share, owner, gives, parts }: Debt, nowUs: number): readonly Change[] {
+  if (policy.algorithm === 'sliding-window-log' && !gives) return []
   const changes: Change[] = []
   for (const { mark, units } of parts) {
     if ('ticks' in policy && 'ticks' in share) {
@@ -147,7 +268,7 @@ export function changesOf({ policy, share, owner, parts }: Debt, nowUs: number):
     } else if (units !== 0 && isOpen(policy, mark, nowUs))
       changes.push({ policy, owner, units, mark, top: 0 })
   }
-  return policy.algorithm === 'sliding-window-log' ? [] : changes
+  return changes
 }
 
 /** Units owed to a window that is still open. */
@@ -155,9 +276,9 @@ export function openUnits({ policy, parts }: Debt, nowUs: number): number {
   return parts.reduce((sum, { mark, units }) => sum + (isOpen(policy, mark, nowUs) ? units : 0), 0)
 }
 
-/** Whether what was charged there still counts. */
+/** Whether what was granted or charged there still counts. Of a bucket it is known by how much has flowed back. */
 export function isOpen(policy: Policy, mark: number, nowUs: number): boolean {
   if (policy.algorithm === 'fixed-window') return mark > nowUs
   if (policy.algorithm === 'sliding-window-counter') return mark + 2 * policy.windowUs > nowUs
-  return policy.algorithm === 'sliding-window-log' && mark + policy.windowUs > nowUs
+  return policy.algorithm !== 'sliding-window-log' || mark + policy.windowUs > nowUs
 }

@@ -1,5 +1,6 @@
 import type { Clock } from '@ratepact/contract'
 import type { Decision } from '../decision.js'
+import type { FailureReason } from '../events.js'
 import { decisionOf } from '../judge.js'
 import type { Receipt } from '../receipt.js'
 import type { Op, Reply } from '../store.js'
@@ -32,6 +33,9 @@ export interface Fallen {
   readonly receipt?: Receipt | undefined
 }
 
+/** What a store that can be read still may fail with when it is to write: it has no memory left, is a replica, … */
+const CAN_READ: ReadonlySet<FailureReason> = new Set(['unready', 'error'])
+
 /** Seconds after which a call refused because the store is gone may try again, unless the breaker asks later. */
 const UNAVAILABLE_SECONDS = 5
 
@@ -46,6 +50,8 @@ export function createFallback(
   let local: Local | undefined
   /** Whether the store has answered since it failed last. */
   let answers = false
+  /** Whether it answered that it cannot: then only something written proves that it can, for reading it may all along. */
+  let mustWrite = false
 
   function unavailable(): Decision {
     const retryAfterSeconds = Math.max(UNAVAILABLE_SECONDS, breaker.waitMs() / 1000)
@@ -53,8 +59,7 @@ export function createFallback(
   }
 
   function here(error: StoreError, mode: LocalMode, op: Check): Fallen {
-    local ??= createLocal(clock, ask)
-    const made = local.decide(op, instancesOf(mode), !error.mayHaveRun)
+    const made = openLocal().decide(op, instancesOf(mode), !error.mayHaveRun)
     // Whether it fits is for the whole quota to say, of which this process has a part.
     if (made === undefined) return { decision: unavailable() }
     const said = decisionOf(made.charges, made.reply, op.kind === 'consume', [], scopeKeys)
@@ -67,14 +72,29 @@ export function createFallback(
     }
   }
 
-  function failed(error: StoreError, mode: OnStoreFailure): void {
+  function openLocal(): Local {
+    local ??= createLocal(clock, async (op) => {
+      const reply = await ask(op)
+      if (reply.admitted) recovered()
+      return reply
+    })
+    return local
+  }
+
+  function recovered(): void {
+    mustWrite = false
+    watch.answered()
+  }
+
+  function failed(error: StoreError, mode: OnStoreFailure, op?: Op): void {
     answers = false
+    if (op?.kind !== 'peek' && CAN_READ.has(error.reason)) mustWrite = true
     watch.failed(error, typeof mode === 'object' ? 'local' : mode)
   }
 
   return {
     expect(mode) {
-      if (typeof mode === 'object') local ??= createLocal(clock, ask)
+      if (typeof mode === 'object') openLocal()
     },
     ask(op) {
       // Until it answers a debt might be lost on the way: who finds out whether it does takes none along.
@@ -83,7 +103,7 @@ export function createFallback(
     },
     answered(op, reply) {
       answers = true
-      watch.answered()
+      if (!mustWrite || hasWritten(op, reply)) recovered()
       if (local === undefined) return
       local.learn(op, reply)
       local.repay()
@@ -91,7 +111,7 @@ export function createFallback(
     failed: (error, mode) => failed(asStoreError(error), mode),
     decide(error, mode, op) {
       const known = asStoreError(error)
-      failed(known, mode)
+      failed(known, mode, op)
       if (mode === 'open')
         return { decision: { outcome: 'unchecked', allowed: true, limits: [], source: 'none', shadow: [] } }
       if (mode === 'closed' || op === undefined) return { decision: unavailable() }
@@ -102,4 +122,8 @@ export function createFallback(
       local?.repay()
     },
   }
+}
+
+function hasWritten({ kind, charges }: Check, { admitted, replayed }: Reply): boolean {
+  return kind === 'consume' && admitted && !replayed && charges.some(({ cost }) => cost > 0)
 }

@@ -14,6 +14,8 @@ export interface Known {
   readonly taken: number
   /** By the store's clock. */
   readonly nowUs: number
+  /** Whether the store had not been told then of all that this process granted without it. */
+  readonly owed: boolean
 }
 
 /** A share in which the same part is in use as in the whole when it was last seen; undefined where that is none. */

@@ -1,12 +1,13 @@
 import type { Clock } from '@ratepact/contract'
 import { homeText } from '../home.js'
+import { shareOf } from '../memory/ledger.js'
 import { openMemory } from '../memory/store.js'
 import type { Policy } from '../policy.js'
 import { type Receipt, receiptOf } from '../receipt.js'
 import type { Change, Charge, Op, Reply } from '../store.js'
 import { type BoundedMap, createBoundedMap } from './bounded-map.js'
 import { bucketKey } from './bucket-key.js'
-import { createDebts } from './debts.js'
+import { createDebts, type Debt, isOpen, standingOf } from './debts.js'
 import { type Known, shareState } from './known.js'
 import { createRepayment } from './repay.js'
 import { createShares } from './share.js'
@@ -45,7 +46,7 @@ export function createLocal(clock: Pick<Clock, 'now'>, ask: (op: Op) => Reply | 
   const nowMs = () => clock.now() + aheadMs
   const nowUs = () => Math.round(nowMs() * 1000)
   const memory = openMemory({ maxBuckets: MOST_KNOWN, clock: { now: nowMs } })
-  const shareOf = createShares()
+  const shareFor = createShares()
   const known = createBoundedMap<Known>(MOST_KNOWN)
   const blocks = createBoundedMap<number>(MOST_KNOWN)
   const debts = createDebts(MOST_KNOWN)
@@ -57,34 +58,32 @@ export function createLocal(clock: Pick<Clock, 'now'>, ask: (op: Op) => Reply | 
     const last = known.get(key)
     if (last === undefined) return
     known.delete(key)
-    memory.put({ policy: share, owner: charge.owner }, shareState(last, share, nowUs()))
+    const bucket = { policy: share, owner: charge.owner }
+    const before = last.owed ? memory.usedPart(bucket) : 0
+    const said = shareState(last, share, nowUs())
+    // What the store has not been told of cannot be in what it says.
+    if (before > 0 && (said === undefined || before >= shareOf(said, nowUs(), share))) return
+    memory.put(bucket, said)
   }
 
-  /** Does to what was granted here what is done with it later, and keeps account of it for the store. */
-  function effect(op: Op, charges: readonly Charge[], unpaid: boolean, round: number): Reply {
+  /** @param owed what the call was noted as, policy by policy */
+  function effect(op: Op, charges: readonly Charge[], owed: readonly (Debt | undefined)[]): Reply {
     const [reply] = memory.run([op]) as [Reply]
-    if (!unpaid) return reply
-    if (debts.round === round) {
-      if (op.kind === 'adjust') for (const change of op.changes) owe(change, charges, 0)
-      return reply
-    }
-    // It may have been charged since: then the store has to change it, where it can.
-    const changes = op.kind === 'adjust' ? op.changes : []
-    const possible = changes.map((change) => {
-      const whole = wholeOf(change.policy, charges)
-      return whole && repayment.canChange({ ...change, policy: whole })
+    if (op.kind !== 'adjust' || owed.length === 0) return reply
+    const changed = op.changes.map((change) => {
+      const index = charges.findIndex(({ policy }) => policy.name === change.policy.name)
+      const debt = owed[index]
+      if (debt === undefined) return false
+      if (change.units < 0) return debts.giveBack(debt, change, nowUs())
+      owe(charges[index] as Charge, change)
+      return isOpen(change.policy, change.mark, nowUs())
     })
-    for (const [i, change] of changes.entries())
-      if (possible[i] !== false) owe(change, charges, Number.NEGATIVE_INFINITY)
-    repayment.begin()
-    if (changes.length === 0) return reply
-    return { ...reply, admitted: possible.some((can) => can ?? reply.admitted) }
+    if (owed.some((debt) => debt !== undefined && standingOf(debt).state === 'paid')) repayment.begin()
+    return { ...reply, admitted: changed.includes(true) }
   }
 
-  function owe(change: Change, charges: readonly Charge[], least: number): void {
-    const { policy, owner, mark, units } = change
-    const whole = wholeOf(policy, charges)
-    if (whole !== undefined) debts.add(whole, policy, owner, mark, units, nowUs(), least)
+  function owe({ policy, owner }: Charge, granted: Change): Debt | undefined {
+    return debts.add(policy, granted.policy, owner, granted, nowUs())
   }
 
   const repayment = createRepayment(debts, ask, nowUs)
@@ -97,6 +96,8 @@ export function createLocal(clock: Pick<Clock, 'now'>, ask: (op: Op) => Reply | 
       noteBlock(blocks, callersOf(op.charges), reply)
       const taken = op.kind === 'consume' && reply.admitted && !reply.replayed
       for (const [i, charge] of op.charges.entries()) {
+        // The places of calls that run here stay taken, whatever others hold.
+        if (charge.policy.algorithm === 'concurrency') continue
         const key = bucketKey(charge)
         const { policy, cost } = charge
         known.set(key, {
@@ -104,13 +105,14 @@ export function createLocal(clock: Pick<Clock, 'now'>, ask: (op: Op) => Reply | 
           reading: reply.readings[i] ?? [],
           taken: taken ? cost : 0,
           nowUs: reply.instants?.[i] ?? reply.nowUs,
+          owed: debts.owes(charge),
         })
       }
     },
     decide(op, instances, unpaid) {
       const blockedUs = (blocks.get(callersOf(op.charges)) ?? 0) - nowUs()
       if (blockedUs > 0) return blocked(op, nowUs(), blockedUs)
-      const charges = op.charges.map((charge) => ({ ...charge, policy: shareOf(charge.policy, instances) }))
+      const charges = op.charges.map((charge) => ({ ...charge, policy: shareFor(charge.policy, instances) }))
       if (charges.some(({ policy, cost }) => cost > policy.quota)) return undefined
       for (const [i, charge] of op.charges.entries()) recall(charge, charges[i]?.policy ?? charge.policy)
       const consumes = op.kind === 'consume'
@@ -122,19 +124,16 @@ export function createLocal(clock: Pick<Clock, 'now'>, ask: (op: Op) => Reply | 
       ]) as [Reply]
       if (!consumes || !reply.admitted || reply.replayed) return { charges, reply, receipt: undefined }
       const receipt = receiptOf(charges, reply, op.lease)
-      if (unpaid)
-        for (const [i, { policy, owner, cost }] of charges.entries())
-          owe({ policy, owner, units: cost, mark: receipt.marks[i]?.mark ?? 0, top: 0 }, op.charges, 0)
-      const { round } = debts
-      const via = (later: Op) => effect(later, op.charges, unpaid, round)
-      return { charges, reply, receipt: { ...receipt, via, once: op.once } }
+      if (!unpaid)
+        return { charges, reply, receipt: { ...receipt, ...once, via: (later) => effect(later, [], []) } }
+      const owed = charges.map(({ policy, owner, cost }, i) => {
+        const { mark = 0 } = receipt.marks[i] ?? {}
+        return owe(op.charges[i] as Charge, { policy, owner, units: cost, mark, top: 0 })
+      })
+      const via = (later: Op) => effect(later, op.charges, owed)
+      return { charges, reply, receipt: { ...receipt, ...once, via } }
     },
   }
-}
-
-/** The policy of which one is this process's share. */
-function wholeOf({ name }: Policy, charges: readonly Charge[]): Policy | undefined {
-  return charges.find(({ policy }) => policy.name === name)?.policy
 }
 
 /** Everybody that a call is counted for. A block of any of them was a block of all of them together. */

@@ -17,7 +17,7 @@ import { createAdmissions } from './admissions.js'
 import { advanceState } from './advance.js'
 import { createBlocks } from './blocks.js'
 import { createCrowds } from './crowds.js'
-import { type Holder, readState, type State } from './ledger.js'
+import { type Holder, readState, type State, shareOf } from './ledger.js'
 import { type Look, lookAt, take, takeOne } from './look.js'
 import { createShelf } from './shelf.js'
 
@@ -52,6 +52,8 @@ export interface Memory extends Store {
   run(ops: readonly Op[]): readonly Reply[]
   /** Puts a state in the place of a bucket's own; none = as if it had never been used. */
   put(bucket: Holder, state: State | undefined): void
+  /** The part of its quota that a bucket has in use. */
+  usedPart(bucket: Holder): number
 }
 
 export function openMemory(options: MemoryStoreOptions): Memory {
@@ -189,6 +191,10 @@ export function openMemory(options: MemoryStoreOptions): Memory {
     put(bucket, state) {
       if (state === undefined) shelf.delete(bucket)
       else shelf.set(bucket, state, microseconds())
+    },
+    usedPart(bucket) {
+      const state = shelf.get(bucket)
+      return state === undefined ? 0 : shareOf(state, microseconds(), bucket.policy)
     },
     observe: (listener) => {
       listeners.add(listener)
