@@ -9,12 +9,12 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const client = '@ratepact/client'
 const contract = ['@ratepact/contract']
 const budgets = [
-  { name: 'client, with all that it needs', path: client, budget: 28_200, external: [] },
-  { name: 'client alone, without the contract', path: client, budget: 22_280, external: contract },
+  { name: 'client, with all that it needs', path: client, budget: 28_900, external: [] },
+  { name: 'client alone, without the contract', path: client, budget: 22_950, external: contract },
   {
     name: 'its interceptor for undici, likewise',
     path: `${client}/undici`,
-    budget: 21_660,
+    budget: 22_350,
     external: contract,
   },
   { name: 'its dialects, likewise', path: `${client}/dialects`, budget: 5_950, external: contract },

@@ -1,6 +1,6 @@
 import { createFetch } from '@ratepact/client'
 import { describe, expect, it } from 'vitest'
-import { fakeServer, respond } from './fake.js'
+import { fakeServer, gaps, respond } from './fake.js'
 import { inTurn, serve } from './http.js'
 
 const url = 'http://api.test/'
@@ -82,6 +82,18 @@ describe('fields that tell of something else are not used', () => {
       const api = createFetch({ fetch, clock })
       await api(url)
       expect([age, api.limits(url).length]).toEqual([age, 1])
+    }
+  })
+
+  it('a refusal out of a cache teaches nothing either, and is waited out as long as its Retry-After says', async () => {
+    for (const status of [429, 503]) {
+      const { clock, sent, fetch } = fakeServer((number) =>
+        number === 1 ? respond(status, { ...empty, age: '3', 'retry-after': '5' }) : respond(200),
+      )
+      const api = createFetch({ fetch, clock, retry: { statuses: [429, 503] } })
+      expect((await clock.runUntil(api(url, { method: 'POST' }))).status).toBe(200)
+      expect([status, gaps(sent)]).toEqual([status, [5000]])
+      expect(api.limits(url)).toEqual([])
     }
   })
 

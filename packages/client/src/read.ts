@@ -34,8 +34,8 @@ const otherFields: Readonly<Partial<Record<Dialect, { limits: string; policies: 
 }
 
 /**
- * Reads an answer by the contract, in whichever dialect it speaks. An answer out of a cache tells of the past (draft-11 section 7.3), a
- * redirect or an opaque answer of nothing. One from another origin tells of another quota: how long to
+ * Reads an answer by the contract, in whichever dialect it speaks. The limits in an answer out of a cache are those of the past
+ * (draft-11 section 7.3), while its `Retry-After` is obeyed whole; a redirect or an opaque answer tells of nothing. One from another origin tells of another quota: how long to
  * stay away holds for this call, but nothing is learnt from it.
  *
  * @param refused it is taken for a refusal, whatever its status
@@ -58,11 +58,16 @@ export function readAnswer(
   const { limits = [], policies = [] } = read ?? {}
   const limited = said?.limited
   const failed = refused || limited === true || status >= 400
-  const hintMs = failed ? readHintMs(headers, limits, policies, said?.waitMs) : undefined
   // A field less to look for on each answer that says nothing anyway.
-  const silent = !failed && limits.length + policies.length + ignored.length === 0
-  if (silent || isCached(headers)) return nothing
-  return { own, limits, policies, ignored, limited, ...(hintMs !== undefined && { hintMs }) }
+  if (!failed && limits.length + policies.length + ignored.length === 0) return nothing
+  const toldMs = failed ? readRetryAfterMs(headers, limits) : undefined
+  if (isCached(headers)) return { ...nothing, ...hint(toldMs) }
+  const hintMs = failed ? (toldMs ?? said?.waitMs ?? windowMs(limits, policies)) : undefined
+  return { own, limits, policies, ignored, limited, ...hint(hintMs) }
+}
+
+function hint(hintMs: number | undefined): Pick<Reading, 'hintMs'> {
+  return hintMs === undefined ? {} : { hintMs }
 }
 
 /** Where a call went. */
@@ -113,18 +118,12 @@ function take<T>(
  * `Retry-After` comes first (draft-11 section 7). A server that also states milliseconds in both of our
  * hints means the same instant more exactly. Without it the exhausted limits say when they give more.
  */
-function readHintMs(
-  headers: Headers,
-  limits: readonly ServiceLimit[],
-  policies: readonly QuotaPolicy[],
-  waitMs: number | undefined,
-): number | undefined {
+function readRetryAfterMs(headers: Headers, limits: readonly ServiceLimit[]): number | undefined {
   const seconds = parseRetryAfter(headers.get('retry-after'), dateOf(headers))
-  if (seconds === undefined) return waitMs ?? windowMs(limits, policies)
+  if (seconds === undefined) return undefined
   const exactMs = parseRetryAfterMs(headers.get('retry-after-ms'))
   const hinted = limits.some((limit) => limit.effectiveWindowMs !== undefined)
-  if (hinted && exactMs !== undefined && exactMs <= seconds * 1000) return exactMs
-  return seconds * 1000
+  return hinted && exactMs !== undefined && exactMs <= seconds * 1000 ? exactMs : seconds * 1000
 }
 
 function dateOf(headers: Headers): { date?: string } {
