@@ -26,6 +26,20 @@ describe('Retry-After on a 429', () => {
     expect(gaps(sent)).toEqual([3000])
   })
 
+  it('in parts of a second, which the standard does not have, is not undercut', async () => {
+    for (const [value, expected] of [
+      ['5.0', 5000],
+      ['1.2', 2000],
+      ['0.5, 2.5', 3000],
+    ] as const) {
+      const { clock, sent, fetch } = fakeServer((number) =>
+        number === 1 ? respond(429, { 'retry-after': value }) : respond(200),
+      )
+      await clock.runUntil(createFetch({ fetch, clock })(url))
+      expect([value, gaps(sent)]).toEqual([value, [expected]])
+    }
+  })
+
   it('longer than any backoff is not cut short', async () => {
     const { clock, sent, fetch } = fakeServer((number) =>
       number === 1 ? respond(429, { 'retry-after': '40' }) : respond(200),

@@ -119,11 +119,17 @@ function take<T>(
  * hints means the same instant more exactly. Without it the exhausted limits say when they give more.
  */
 function readRetryAfterMs(headers: Headers, limits: readonly ServiceLimit[]): number | undefined {
-  const seconds = parseRetryAfter(headers.get('retry-after'), dateOf(headers))
+  const told = headers.get('retry-after')
+  // No number in the standard has a fraction (the reader of milliseconds knows those), but whoever sends one means a wait.
+  const seconds = parseRetryAfter(told, dateOf(headers)) ?? ceil(parseRetryAfterMs(told))
   if (seconds === undefined) return undefined
   const exactMs = parseRetryAfterMs(headers.get('retry-after-ms'))
   const hinted = limits.some((limit) => limit.effectiveWindowMs !== undefined)
   return hinted && exactMs !== undefined && exactMs <= seconds * 1000 ? exactMs : seconds * 1000
+}
+
+function ceil(seconds: number | undefined): number | undefined {
+  return seconds === undefined ? undefined : Math.ceil(seconds)
 }
 
 function dateOf(headers: Headers): { date?: string } {
