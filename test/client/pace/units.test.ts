@@ -46,6 +46,27 @@ describe('cost', () => {
     expect(at.pace.limits()[0]?.available).toBe(7)
   })
 
+  it('above what an answer leaves waits for as long as the answer says, and then one call asks', () => {
+    for (const stated of [
+      { r: 2, t: 20 },
+      { r: 2, t: 20, q: 10 },
+      { r: 2, t: 20, q: 10, w: 60 },
+      { r: 2, t: 20, q: 10, w: 60, refill: 'window' },
+    ] as const) {
+      const at = hand()
+      at.accept(at.send(), stated)
+      const waits = [at.waitMs('GET /', 5), at.waitMs('GET /', 2)]
+      at.nowMs = 20_001
+      const later = at.waitMs('GET /', 5)
+      const asking = at.send('GET /', 5)
+      const beside = at.waitMs('GET /', 5)
+      at.accept(asking, { ...stated, r: 4 })
+      expect([stated, ...waits, later, beside > 0, at.waitMs('GET /', 5)]).toEqual([
+        ...[stated, 20_001, 0, 0, true, 20_001],
+      ])
+    }
+  })
+
   it('of a dear call is asked for once a window ends, though one unit is all that is sure', () => {
     const at = hand()
     at.accept(at.send(), { r: 0, t: 30, q: 10, w: 60, refill: 'window' })

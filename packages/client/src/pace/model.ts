@@ -55,6 +55,8 @@ export class Model {
   readonly #guess = new Guess()
   readonly #level: Level
   #newest: Evidence['previous']
+  /** Until when an answer that left something says that no more comes. */
+  #moreMs: number = never
   #touched = false
   /** The least round trip that was known when a call was settled last. */
   #leastMs: number = never
@@ -130,7 +132,13 @@ export class Model {
     const { endMs, leastEndMs } = this.edge
     // Among others it does not matter to be a little early: somebody is, and answers tell.
     const early = contested && !(this.mode === 'window' && quota.windowMs > 3000)
-    return Math.min(endMs, this.#own.nextReturnMs, early ? Math.max(nowMs, leastEndMs) : never)
+    const moreMs = need > (this.#newest?.available ?? never) ? this.#askMs(nowMs, idle) : never
+    return Math.min(endMs, this.#own.nextReturnMs, moreMs, early ? Math.max(nowMs, leastEndMs) : never)
+  }
+
+  /** When a call that is dearer than what was left finds out whether more came: no answer in flight will tell. */
+  #askMs(nowMs: number, idle: boolean): number {
+    return idle || nowMs < this.#moreMs ? Math.max(nowMs, this.#moreMs) : never
   }
 
   /** Until when a call that finds enough is held back all the same, while more is queued than is left. */
@@ -301,8 +309,10 @@ export class Model {
     const stated = statedMs(limit)
     const waitMs = stated > 0 ? stated : this.quota.windowMs
     this.silent = available > 0 || waitMs < never ? 0 : Math.min(30, this.silent + 1)
+    const latestMs = nowMs - this.#roundTrip.leastMs + waitMs + 1
+    this.#moreMs = (this.#newest?.available ?? 0) > 0 ? latestMs : never
     if (available > 0 && !(shared && this.mode === 'window')) return
     const earliestMs = atMs + (limit.effectiveWindowMs ?? Math.max(0, stated - 1000))
-    this.edge.stated(nowMs - this.#roundTrip.leastMs + waitMs + 1, nowMs, earliestMs)
+    this.edge.stated(latestMs, nowMs, earliestMs)
   }
 }
