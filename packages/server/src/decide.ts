@@ -77,7 +77,8 @@ export function createDecide(parts: DecideParts): Decide {
     const op = opFor(kind, asked, call, settings)
     let reply: Reply
     try {
-      reply = await fallback.ask(op)
+      const answer = fallback.ask(op)
+      reply = answer instanceof Promise ? await answer : answer
     } catch (error) {
       if (asked.impossible.length === 0)
         return marked(kind, partition, chosen, conclude.withoutStore(error, mode, op, chosen.plan))

@@ -60,6 +60,8 @@ export interface Gate<Args extends readonly unknown[]> {
   denial(decision: Denied, seen: Seen): Denial
 }
 
+const NONE: readonly never[] = []
+
 /** Writes into the head of an answer, once its status is known. */
 export type Statement = (status: number, head: Head) => void
 
@@ -126,8 +128,9 @@ export function createGate<Args extends readonly unknown[]>(adapter: string, giv
       }
     },
     statement(decision, seen) {
-      const { keys, atMs = Date.now() } = notes?.get(decision) ?? {}
-      const limits = 'limits' in decision ? withKeys(decision.limits, keys) : []
+      const note = notes?.get(decision)
+      const atMs = note?.atMs ?? (notes === undefined ? 0 : Date.now())
+      const limits = 'limits' in decision ? withKeys(decision.limits, note?.keys) : NONE
       const stating = limits.length > 0 ? statementsOf(decision.plan) : undefined
       if (stating === undefined && decision.allowed) return undefined
       const crossOrigin = isPresent(seen.header('origin'))

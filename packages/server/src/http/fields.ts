@@ -38,8 +38,8 @@ export function createFieldWriter(policies: readonly Policy[], draft: Draft, hin
   const constant = [...textsOf.values()].map(({ policy, hints }) => policy + hints).join(', ')
 
   return (limits) => {
-    const rules: string[] = []
-    const states: string[] = []
+    let rules = ''
+    let states = ''
     let keyed = limits.length < policies.length
     for (const limit of limits) {
       const texts = textsOf.get(limit.policy)
@@ -49,13 +49,14 @@ export function createFieldWriter(policies: readonly Policy[], draft: Draft, hin
       }
       const key = limit.partitionKey === undefined ? '' : keyOf(limit.partitionKey)
       if (key !== '') keyed = true
-      rules.push(texts.policy + key + texts.hints)
-      states.push(texts.name + stateOf(limit, draft) + key + (hints ? hintsOf(limit) : ''))
+      const between = states === '' ? '' : ', '
+      rules += between + texts.policy + key + texts.hints
+      states += between + texts.name + stateOf(limit, draft) + key + (hints ? hintsOf(limit) : '')
     }
-    if (states.length === 0) return []
+    if (states === '') return []
     return [
-      ['RateLimit-Policy', keyed ? rules.join(', ') : constant],
-      ['RateLimit', states.join(', ')],
+      ['RateLimit-Policy', keyed ? rules : constant],
+      ['RateLimit', states],
     ]
   }
 }

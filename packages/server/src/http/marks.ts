@@ -11,9 +11,18 @@ export interface Marks {
 
 const MARKS = Symbol('ratepact')
 
-/** One property for all that is noted: each one more makes such an object dearer for everybody. */
+/**
+ * One property for all that is noted, and in Express with what the request's middleware leaves for each other: an answer
+ * is a large object, to which one more property costs as much as a decision in memory.
+ */
 export function marksOf(shared: object): Marks {
-  const marked = shared as { [MARKS]?: Marks }
-  marked[MARKS] ??= { charges: undefined, listeners: undefined }
-  return marked[MARKS]
+  const { locals } = shared as { readonly locals?: unknown }
+  const roomy = typeof locals === 'object' && locals !== null && Object.isExtensible(locals)
+  const marked = (roomy ? locals : shared) as { [MARKS]?: Marks }
+  let marks = marked[MARKS]
+  if (marks === undefined) {
+    marks = { charges: undefined, listeners: undefined }
+    marked[MARKS] = marks
+  }
+  return marks
 }

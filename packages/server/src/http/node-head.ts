@@ -30,10 +30,11 @@ export function beforeHead(response: NodeResponse, listener: Listener): void {
   response.writeHead = function (status: number, ...rest: unknown[]): unknown {
     // A second head is Node's to refuse.
     if (response.headersSent || listeners.length === 0) return writeHead.call(this, status, ...rest)
-    const reason = typeof rest[0] === 'string' ? [rest[0]] : []
-    applyHeaders(response, typeof rest[0] === 'string' ? rest[1] : (rest[1] ?? rest[0]))
-    for (const call of listeners.splice(0)) call(status, headOf(response))
-    return writeHead.call(this, status, ...reason)
+    if (rest.length > 0) applyHeaders(response, typeof rest[0] === 'string' ? rest[1] : (rest[1] ?? rest[0]))
+    const head = headOf(response)
+    for (const call of listeners) call(status, head)
+    listeners.length = 0
+    return typeof rest[0] === 'string' ? writeHead.call(this, status, rest[0]) : writeHead.call(this, status)
   }
 }
 

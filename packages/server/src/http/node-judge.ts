@@ -1,3 +1,4 @@
+import type { Decision } from '../decision.js'
 import type { Gate, Seen } from './core.js'
 import type { Denied } from './denial.js'
 import { errorOf } from './error.js'
@@ -19,22 +20,38 @@ export type Verdict = 'pass' | 'over' | Denied
  * Asks about a request whose answer is a Node response, and has the limits stated on that.
  * @throws what `decide` throws, as an object, and an Error where a request is refused whose answer has begun
  */
-export async function judge<Args extends readonly unknown[]>(
+export function judge<Args extends readonly unknown[]>(
   gate: Gate<Args>,
   args: Args,
   seen: Seen,
   response: NodeState,
-): Promise<Verdict> {
+): Verdict | Promise<Verdict> {
   const sentBefore = response.headersSent
-  let decision: Awaited<ReturnType<Gate<Args>['decide']>>
+  const weigh = (decision: Decision | 'gone' | undefined) =>
+    verdictOn(decision, gate, seen, response, response.headersSent && !sentBefore)
   try {
-    decision = await gate.decide(args, seen, (countsBytes) => createNodeStay(response, countsBytes))
+    const decided = gate.decide(args, seen, (countsBytes) => createNodeStay(response, countsBytes))
+    // One wait and no more: each costs.
+    return decided instanceof Promise ? decided.then(weigh, fail) : weigh(decided)
   } catch (error) {
-    throw errorOf('rateLimit', error)
+    return fail(error)
   }
+}
+
+function fail(error: unknown): never {
+  throw errorOf('rateLimit', error)
+}
+
+/** @param answered whether somebody (a timeout, say) has answered while we asked or held: a handler could only fail */
+function verdictOn(
+  decision: Decision | 'gone' | undefined,
+  gate: Gate<never>,
+  seen: Seen,
+  response: NodeState,
+  answered: boolean,
+): Verdict {
   if (decision !== undefined) gate.enter(decision, seen)
-  // Somebody (a timeout, say) has answered while we asked or held: a handler could only fail.
-  if (decision === 'gone' || (response.headersSent && !sentBefore)) return 'over'
+  if (decision === 'gone' || answered) return 'over'
   if (decision === undefined) return 'pass'
   if (!response.headersSent) {
     const statement = gate.statement(decision, seen)
