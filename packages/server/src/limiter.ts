@@ -148,6 +148,7 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
     async (op, via = ask.store) => {
       denials?.clear()
       const reply = await via(op)
+      if (via === ask.store && reply.admitted) fallback.changed(op)
       // What was refused meanwhile may have been refused before this was given back.
       denials?.clear()
       return reply
@@ -191,7 +192,9 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
     const named = ownersNamed(partition, kinds, store.slotBy)
     const owners = shards?.owners(named) ?? named
     try {
-      const { admitted } = await ask.anyway({ kind: 'block', blocks: owners, ms })
+      const op = { kind: 'block', blocks: owners, ms } as const
+      const { admitted } = await ask.anyway(op)
+      fallback.changed(op)
       denials?.clear()
       return admitted
     } catch (error) {
@@ -214,7 +217,9 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
       const charges = chargesOf(partition, call, policies, kinds, store.slotBy)
       try {
         leases?.drop(charges)
-        await ask.anyway({ kind: 'reset', charges: shards?.everywhere(charges) ?? charges })
+        const op = { kind: 'reset', charges: shards?.everywhere(charges) ?? charges } as const
+        await ask.anyway(op)
+        fallback.changed(op)
         denials?.clear()
       } catch (error) {
         throw asStoreError(error)

@@ -28,6 +28,11 @@ interface Setting {
   readonly blocks?: boolean
 }
 
+/** The same for every kind of partition. */
+function partitionOf(who: string, policies: readonly Policy[]): Record<string, string> {
+  return Object.fromEntries(policies.map(({ by }) => [by, who]))
+}
+
 /** A limiter that has asked its store once, and so knows its time. */
 async function open(setting: Setting = {}) {
   const { clock = testClock(), policies = [minute], onStoreFailure = share(4), ...rest } = setting
@@ -37,7 +42,7 @@ async function open(setting: Setting = {}) {
     ...{ policies, store, clock, onStoreFailure, denyCache: false, onEvent: (event) => events.push(event) },
     ...rest,
   })
-  await clock.runUntil(limiter.peek('nobody'))
+  await clock.runUntil(limiter.peek(partitionOf('nobody', policies)))
   return { clock, store, limiter, events }
 }
 
@@ -246,6 +251,84 @@ describe('a process without its store', () => {
     })
     await clock.advance(20_000)
     expect((await clock.runUntil(limiter.consume('a'))).outcome).toBe('admitted')
+  })
+
+  it('goes by what this process itself did last: blocks, their ends, resets and what was given back or settled', async () => {
+    const slow = [
+      tokenBucket({ name: 'p', capacity: 10, refillPerSecond: 0.001 }),
+      fixedWindow({ name: 'p', quota: 10, windowSeconds: 3600 }),
+      fixedWindow({ name: 'p', quota: 10, windowSeconds: 3600, anchor: 'first-request' }),
+      slidingWindowCounter({ name: 'p', quota: 10, windowSeconds: 3600 }),
+      slidingWindowLog({ name: 'p', quota: 10, windowSeconds: 3600 }),
+    ]
+    for (const policy of slow) {
+      const { clock, store, limiter } = await open({
+        policies: [policy],
+        blocks: true,
+        onStoreFailure: share(1),
+      })
+      const soon = <T>(promise: Promise<T>) => clock.runUntil(promise)
+      await soon(limiter.consume('blocked'))
+      await soon(limiter.block('blocked', 60))
+      await soon(limiter.block('free', 'forever'))
+      await soon(limiter.consume('free'))
+      await soon(limiter.unblock('free'))
+      await soon(limiter.consume('reset', { cost: 10 }))
+      await soon(limiter.reset('reset'))
+      await soon(limiter.settle(await soon(limiter.consume('settled', { cost: 10 })), 1))
+      await soon(limiter.refund(await soon(limiter.consume('refunded', { cost: 10 }))))
+      await soon(limiter.settle(await soon(limiter.consume('dearer')), 10))
+      store.fare(refused())
+      const found: Record<string, unknown> = {}
+      for (const who of ['blocked', 'free', 'reset', 'settled', 'refunded', 'dearer']) {
+        const decision = await soon(limiter.consume(who))
+        expect(decision.source).toBe('local')
+        found[who] = decision.outcome === 'admitted' ? decision.limits[0]?.available : decision.outcome
+      }
+      expect(found).toEqual({
+        blocked: 'blocked',
+        free: 9,
+        reset: 9,
+        settled: 8,
+        refunded: 9,
+        dearer: 'refused',
+      })
+    }
+  })
+
+  it('forgets at a reset what it granted and has not been charged', async () => {
+    const { clock, store, limiter } = await open()
+    store.fare(refused())
+    expect(await admitted(clock, limiter, 25)).toBe(25)
+    await clock.advance(1000)
+    store.fare('up')
+    await clock.runUntil(limiter.reset('a'))
+    expect(await left(clock, limiter)).toBe(100)
+    expect(await left(clock, limiter)).toBe(100)
+    store.fare(refused())
+    expect(await admitted(clock, limiter, 30)).toBe(25)
+  })
+
+  it('keeps out who was blocked by this process, with whomever he comes', async () => {
+    const { clock, store, limiter } = await open({
+      policies: [minute, fixedWindow({ name: 'account', by: 'account', quota: 100, windowSeconds: 60 })],
+      blocks: true,
+    })
+    await clock.runUntil(limiter.block({ client: 'a' } as never, 'forever'))
+    const call = async (client: string, account: string) =>
+      (await clock.runUntil(limiter.consume({ client, account } as never))).outcome
+    expect(await call('a', '1')).toBe('blocked')
+    store.fare(refused())
+    expect([await call('a', '1'), await call('a', '2'), await call('b', '1')]).toEqual([
+      'blocked',
+      'blocked',
+      'admitted',
+    ])
+    store.fare('up')
+    await clock.advance(1000)
+    await clock.runUntil(limiter.unblock({ client: 'a' } as never))
+    store.fare(refused())
+    expect([await call('a', '1'), await call('a', '2')]).toEqual(['admitted', 'admitted'])
   })
 
   it('counts a call that is sent again by its id once', async () => {

@@ -117,7 +117,7 @@ export function createDebts(most: number): Debts {
 
   function giveBack(of: Debt, change: Change, nowUs: number): boolean {
     const debt = standingOf(of)
-    const units = leftOf(change, nowUs)
+    const units = unitsLeft(change, nowUs)
     if (units === 0 || debt.state === 'lost') return false
     if (debt.state === 'owed') return reduce(debt, { mark: change.mark, units }, nowUs)
     if (debt.state === 'paying') {
@@ -238,9 +238,9 @@ function placeOf({ policy, gives }: Debt, mark: number): number {
   return mark - (mark % Math.ceil(policy.windowUs / SLICES))
 }
 
-/** Units of a change that is to be made smaller, without those that have flowed out of a bucket since. */
-function leftOf({ policy, units, mark, top }: Change, nowUs: number): number {
-  if (!('ticks' in policy)) return units
+/** The units of a change; of those that are given back, without those that have flowed out of a bucket since. */
+export function unitsLeft({ policy, units, mark, top }: Change, nowUs: number): number {
+  if (units >= 0 || !('ticks' in policy)) return units
   const there = top - Math.max(0, nowUs - mark) * policy.ticks.rate
   return Math.min(0, Math.max(units, -Math.max(0, there) / policy.ticks.unit))
 }

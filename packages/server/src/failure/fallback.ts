@@ -20,6 +20,8 @@ export interface Fallback {
   ask(op: Check): Reply | Promise<Reply>
   /** Notes an answer of the store. */
   answered(op: Check, reply: Reply): void
+  /** Notes what this process had the store change. */
+  changed(op: Op): void
   /** Tells of a failure that nobody waits for. */
   failed(error: unknown, mode: OnStoreFailure): void
   /** Decides a call by its mode. @param op what the store was asked; absent when it did not come to that */
@@ -108,6 +110,7 @@ export function createFallback(
       local.learn(op, reply)
       local.repay()
     },
+    changed: (op) => local?.changed(op),
     failed: (error, mode) => failed(asStoreError(error), mode),
     decide(error, mode, op) {
       const known = asStoreError(error)

@@ -5,12 +5,14 @@ import { counterWith } from '../algorithm/sliding-counter-count.js'
 import { addToLog, type Log } from '../algorithm/sliding-log-record.js'
 import type { State } from '../memory/ledger.js'
 import type { Policy } from '../policy.js'
+import type { Change } from '../store.js'
+import { unitsLeft } from './debts.js'
 
 /** What the store said last of a bucket. */
 export interface Known {
   readonly policy: Policy
   readonly reading: Reading
-  /** Units taken since the reading, by the call it was made for. */
+  /** Units taken since the reading, by the call it was made for and by what changed such calls. */
   readonly taken: number
   /** By the store's clock. */
   readonly nowUs: number
@@ -18,11 +20,19 @@ export interface Known {
   readonly owed: boolean
 }
 
+/** What is known once a charge was made larger or smaller, where the reading is of the window that it was made in. */
+export function changedBy(known: Known, change: Change, nowUs: number): Known {
+  const { policy, reading, taken } = known
+  if (policy.algorithm === 'fixed-window' && reading[1] !== change.mark) return known
+  if (policy.algorithm === 'sliding-window-counter' && reading[2] !== change.mark) return known
+  return { ...known, taken: taken + unitsLeft(change, nowUs) }
+}
+
 /** A share in which the same part is in use as in the whole when it was last seen; undefined where that is none. */
 export function shareState(known: Known, share: Policy, nowUs: number): State | undefined {
   const { policy, taken } = known
   const [first = 0, second = 0, third = 0] = known.reading
-  const part = (units: number) => Math.ceil((units / policy.quota) * share.quota)
+  const part = (units: number) => Math.ceil((Math.max(0, units) / policy.quota) * share.quota)
   switch (share.algorithm) {
     case 'token-bucket':
     case 'leaky-bucket': {

@@ -1,14 +1,14 @@
 import type { Clock } from '@ratepact/contract'
-import { homeText } from '../home.js'
 import { shareOf } from '../memory/ledger.js'
 import { openMemory } from '../memory/store.js'
 import type { Policy } from '../policy.js'
 import { type Receipt, receiptOf } from '../receipt.js'
 import type { Change, Charge, Op, Reply } from '../store.js'
-import { type BoundedMap, createBoundedMap } from './bounded-map.js'
+import { createBlocked } from './blocked.js'
+import { createBoundedMap } from './bounded-map.js'
 import { bucketKey } from './bucket-key.js'
 import { createDebts, type Debt, isOpen, standingOf } from './debts.js'
-import { type Known, shareState } from './known.js'
+import { changedBy, type Known, shareState } from './known.js'
 import { createRepayment } from './repay.js'
 import { createShares } from './share.js'
 
@@ -18,6 +18,8 @@ type Check = Extract<Op, { readonly kind: 'consume' | 'peek' }>
 export interface Local {
   /** Notes what the store said of a check. */
   learn(op: Check, reply: Reply): void
+  /** Notes what this process had the store change. */
+  changed(op: Op): void
   /**
    * Decides a check by this process's share.
    * @param unpaid whether the store certainly has not charged it, and is to when it can be asked again
@@ -48,7 +50,7 @@ export function createLocal(clock: Pick<Clock, 'now'>, ask: (op: Op) => Reply | 
   const memory = openMemory({ maxBuckets: MOST_KNOWN, clock: { now: nowMs } })
   const shareFor = createShares()
   const known = createBoundedMap<Known>(MOST_KNOWN)
-  const blocks = createBoundedMap<number>(MOST_KNOWN)
+  const blocks = createBlocked(MOST_KNOWN)
   const debts = createDebts(MOST_KNOWN)
 
   /** A bucket that the store spoke of since this process last counted it goes on from there. */
@@ -93,7 +95,7 @@ export function createLocal(clock: Pick<Clock, 'now'>, ask: (op: Op) => Reply | 
     repayFor: repayment.payFor,
     learn(op, reply) {
       aheadMs = reply.nowUs / 1000 - clock.now()
-      noteBlock(blocks, callersOf(op.charges), reply)
+      blocks.learn(op.blocks, reply.blockedUs > 0 ? reply.nowUs + reply.blockedUs : undefined)
       const taken = op.kind === 'consume' && reply.admitted && !reply.replayed
       for (const [i, charge] of op.charges.entries()) {
         // The places of calls that run here stay taken, whatever others hold.
@@ -109,8 +111,33 @@ export function createLocal(clock: Pick<Clock, 'now'>, ask: (op: Op) => Reply | 
         })
       }
     },
+    changed(op) {
+      switch (op.kind) {
+        case 'block':
+          blocks.set(
+            op.blocks,
+            op.ms === 'none'
+              ? undefined
+              : nowUs() + (op.ms === 'forever' ? Number.POSITIVE_INFINITY : op.ms * 1000),
+          )
+          return
+        case 'reset':
+          for (const charge of op.charges) {
+            for (const debt of debts.takeOf(charge)) debts.lose(debt)
+            known.delete(bucketKey(charge))
+            memory.put(charge, undefined)
+          }
+          return
+        case 'adjust':
+          for (const change of op.changes) {
+            const key = bucketKey(change)
+            const last = known.get(key)
+            if (last !== undefined) known.set(key, changedBy(last, change, nowUs()))
+          }
+      }
+    },
     decide(op, instances, unpaid) {
-      const blockedUs = (blocks.get(callersOf(op.charges)) ?? 0) - nowUs()
+      const blockedUs = blocks.untilUs(op.blocks) - nowUs()
       if (blockedUs > 0) return blocked(op, nowUs(), blockedUs)
       const charges = op.charges.map((charge) => ({ ...charge, policy: shareFor(charge.policy, instances) }))
       if (charges.some(({ policy, cost }) => cost > policy.quota)) return undefined
@@ -134,19 +161,6 @@ export function createLocal(clock: Pick<Clock, 'now'>, ask: (op: Op) => Reply | 
       return { charges, reply, receipt: { ...receipt, ...once, via } }
     },
   }
-}
-
-/** Everybody that a call is counted for. A block of any of them was a block of all of them together. */
-function callersOf(charges: readonly Charge[]): string {
-  return charges
-    .map(({ owner }) => `${homeText(owner)}${owner.kind} ${owner.value.length}:${owner.value}`)
-    .join(' ')
-}
-
-function noteBlock(blocks: BoundedMap<number>, callers: string, { nowUs, blockedUs }: Reply): void {
-  if (blocks.size > 0) blocks.delete(callers)
-  if (blockedUs <= 0) return
-  blocks.set(callers, nowUs + blockedUs)
 }
 
 function blocked({ charges }: Check, nowUs: number, blockedUs: number): LocalReply {
