@@ -4,6 +4,7 @@ import { expectOnStoreFailure, type OnStoreFailure } from './failure/mode.js'
 import { hash48 } from './hash.js'
 import { homeOf, valuesOf } from './partition.js'
 import type { Policy } from './policy.js'
+import { short, shortValues } from './short.js'
 import type { BucketOwner, Charge, Op } from './store.js'
 import type { Asked } from './trial.js'
 
@@ -43,12 +44,13 @@ const OPTIONS = ['cost', 'scope', 'plan', 'id', 'instance', 'onStoreFailure']
 /** What a call charges, policy by policy. @throws PartitionError when it does not say for whom, or at whose home */
 export function chargesOf(
   partition: unknown,
-  { scope = '', cost }: ConsumeOptions,
+  { scope: called = '', cost }: ConsumeOptions,
   policies: readonly Policy[],
   kinds: readonly string[],
   slotBy: string | undefined,
 ): readonly Charge[] {
-  const values = valuesOf(partition, policies, kinds)
+  const values = shortValues(valuesOf(partition, policies, kinds), kinds)
+  const scope = short(called)
   const home = slotBy === undefined ? undefined : homeOf(values, slotBy)
   return policies.map((policy) => {
     const kind = policy.by
@@ -88,7 +90,7 @@ function withoutCrowd(
   const once =
     id === undefined || first === undefined
       ? undefined
-      : { owner: { ...first.owner, scope }, id: idOf(id, charges), ms: idMs }
+      : { owner: { ...first.owner, scope: short(scope) }, id: idOf(id, charges), ms: idMs }
   if (kind === 'peek') return { kind, ...asked, ...(once && { once }) }
   const places = all.some(({ policy }) => policy.algorithm === 'concurrency')
   const lease = places ? crypto.randomUUID() : ''

@@ -1,6 +1,7 @@
 import { type Cost, costOf } from './cost.js'
 import type { Decision, Limit, Refused } from './decision.js'
 import type { Policy } from './policy.js'
+import { short } from './short.js'
 import type { Charge } from './store.js'
 
 /** Answers callers that have just been refused, without asking the store again. */
@@ -118,13 +119,15 @@ export function callerOf(
   scope: string | undefined,
   plan: string | undefined,
 ): string | undefined {
-  const how = plan === undefined && scope === undefined ? '' : `${plan ?? ''} ${scope?.length}:${scope} `
-  if (typeof partition === 'string') return `${how}=${partition}`
+  const called = scope && short(scope)
+  const how = plan === undefined && scope === undefined ? '' : `${plan ?? ''} ${called?.length}:${called} `
+  if (typeof partition === 'string') return `${how}=${short(partition)}`
   if (typeof partition !== 'object' || partition === null) return undefined
   let caller = how
   for (const [kind, value] of Object.entries(partition)) {
     if (typeof value !== 'string') return undefined
-    caller += `${kind} ${value.length}:${value} `
+    const own = short(value)
+    caller += `${kind} ${own.length}:${own} `
   }
   return caller
 }

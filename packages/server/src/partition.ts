@@ -1,5 +1,6 @@
 import { show } from './expect.js'
 import type { Policy } from './policy.js'
+import { short } from './short.js'
 import type { BucketOwner } from './store.js'
 
 /** Who shares a quota: a text for the kind `client`, or a record with one text for each kind counted. */
@@ -82,7 +83,7 @@ function namedValues(
   }
   if (named.length === 0)
     throw new PartitionError('Expected a partition to name at least one kind, got none', 'client')
-  return named as [string, string][]
+  return (named as [string, string][]).map(([kind, value]) => [kind, short(value)])
 }
 
 /** Whom a block is about. What is kept at a home is blocked there; the home itself only where nothing else is named. */

@@ -1,11 +1,14 @@
 import {
+  type BucketOwner,
   concurrency,
   createLimiter,
   fixedWindow,
   type Limiter,
+  type LimiterEvent,
   memoryStore,
   type Store,
   slidingWindowLog,
+  tokenBucket,
 } from '@ratepact/server'
 import { redisStore } from '@ratepact/server/redis'
 import type { Redis } from 'ioredis'
@@ -168,5 +171,65 @@ describe.each(stores)('identities that callers choose %s', (name, store) => {
       tags.add([...own].join())
     }
     expect(tags.size).toBe(hostile.length)
+  })
+})
+
+describe('an identity of many characters', () => {
+  const long = (end: string) => `k${'é'.repeat(8000)}${end}`
+  const burst = { name: 'burst', capacity: 1, refillPerSecond: 0.001 } as const
+
+  /** A store that says whom it was asked about. */
+  function told(): { readonly store: Store; readonly owners: BucketOwner[] } {
+    const inner = memoryStore({ maxBuckets: 2 })
+    const owners: BucketOwner[] = []
+    const run: Store['run'] = (ops, deadlineMs) => {
+      for (const op of ops) {
+        if ('charges' in op) owners.push(...op.charges.map(({ owner }) => owner))
+        if ('blocks' in op) owners.push(...op.blocks)
+        if ('once' in op && op.once !== undefined) owners.push(op.once.owner)
+      }
+      return inner.run(ops, deadlineMs)
+    }
+    return { store: { ...inner, run, remote: true, slotBy: 'account' }, owners }
+  }
+
+  it('is kept and told by its beginning and a digest, and is no other', async () => {
+    const { store, owners } = told()
+    const events: LimiterEvent[] = []
+    const limiter = createLimiter({
+      policies: [
+        tokenBucket({ ...burst, by: 'user', perScope: true }),
+        tokenBucket({ ...burst, by: 'account', name: 'all' }),
+      ],
+      store,
+      blocks: true,
+      onEvent: (event) => events.push(event),
+    })
+    onTestFinished(() => limiter.close())
+    const who = { user: long('u'), account: long('a') }
+    const call = { scope: long('s'), id: 'one' }
+    expect((await limiter.consume(who, call)).outcome).toBe('admitted')
+    expect(await limiter.consume(who, call)).toMatchObject({ replayed: true })
+    expect(await limiter.consume(who, { scope: long('s') })).toMatchObject({
+      outcome: 'refused',
+      source: 'store',
+    })
+    expect(await limiter.consume(who, { scope: long('s') })).toMatchObject({ source: 'deny-cache' })
+    const texts = owners.flatMap(({ value, scope = '', home }) => [value, scope, home?.value ?? ''])
+    expect(Math.max(...texts.map(({ length }) => length))).toBe(129)
+    const [first] = owners as [BucketOwner]
+    expect(first.value).toMatch(/^ké{79}…[\da-f]{48}$/)
+    expect(first.value).not.toBe(first.home?.value)
+    // Its name as it is kept is a name like any other.
+    const other = { user: first.value, account: first.home?.value ?? '' }
+    expect((await limiter.consume(other, { scope: first.scope ?? '' })).outcome).toBe('admitted')
+    const evicted = events.flatMap((event) => (event.type === 'evicted' ? [event.owner.value.length] : []))
+    expect(evicted.length).toBeGreaterThan(0)
+    expect(Math.max(...evicted)).toBe(129)
+    await limiter.block(who, 60)
+    expect((await limiter.consume(who)).outcome).toBe('blocked')
+    expect(await limiter.unblock(who)).toBe(true)
+    await limiter.reset(who, { scope: long('s') })
+    expect((await limiter.consume(who, { scope: long('s') })).outcome).toBe('admitted')
   })
 })
