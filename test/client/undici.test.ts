@@ -305,6 +305,77 @@ describe('A handler hears once of each', () => {
   })
 })
 
+describe('A handler hears as from undici itself', () => {
+  type Step = 'onRequestStart' | 'onResponseStart' | 'onResponseData' | 'onResponseEnd'
+  const steps: readonly Step[] = ['onRequestStart', 'onResponseStart', 'onResponseData', 'onResponseEnd']
+  const acts: Record<string, (controller: Dispatcher.DispatchController) => void> = {
+    throws: () => {
+      throw new TypeError('mine')
+    },
+    aborts: (controller) => controller.abort(new TypeError('mine')),
+    pauses: (controller) => controller.pause(),
+    'pauses and resumes': (controller) => {
+      controller.pause()
+      controller.resume()
+    },
+  }
+
+  /** What a handler hears that does so at that step; of a pause, what it hears before and after it. */
+  async function heardBy(dispatcher: Dispatcher, url: string, step: Step, act: string, later: () => unknown) {
+    const { handler, heard, ended } = listener()
+    let held: Dispatcher.DispatchController | undefined
+    const given = handler as Record<string, (...given: unknown[]) => void>
+    const does = (controller: Dispatcher.DispatchController, ...more: unknown[]): void => {
+      held = controller
+      given[step]?.(controller, ...more)
+      acts[act]?.(controller)
+    }
+    given.onResponseData = () => void heard.push('data')
+    dispatcher.dispatch({ origin: url, path: '/', method: 'GET' }, { ...given, [step]: does })
+    await later()
+    if (act === 'pauses' && step !== 'onResponseEnd') {
+      await until(() => held !== undefined && (step === 'onRequestStart' || heard.length > 1))
+      // Whatever is still to come has the time of a call to come.
+      for (let number = 0; number < 3; number += 1) await (await request(url)).body.dump()
+      heard.push(`paused ${held?.paused}`)
+      held?.resume()
+    }
+    await ended
+    return heard
+  }
+
+  describe.each(Object.keys(acts))('one that %s', (act) => {
+    it.each(steps)('in %s', async (step) => {
+      const server = await serve(inTurn({ ...refusal, headers: { 'retry-after': '30' } }))
+      const plain = new Agent()
+      onTestFinished(() => plain.destroy())
+      const own = await heardBy(plain, server.url, step, act, () => {})
+      const through = await heardBy(start({ maxAttempts: 1 }).dispatcher, server.url, step, act, () => {})
+      const { dispatcher, pacing } = start()
+      const givenBack = await heardBy(dispatcher, server.url, step, act, async () => {
+        const { length } = server.seen
+        // One that ends in its beginning is not sent.
+        await until(() => pacing.queue.waiting === 1 || pacing.queue.inFlight === 0)
+        if (server.seen.length >= length) await pacing.close()
+      })
+      expect({ through, givenBack }).toEqual({ through: own, givenBack: own })
+    })
+  })
+
+  it('when a function of its client’s options fails on the answer', async () => {
+    const server = await serve(inTurn({ status: 429 }))
+    const fails = (): never => {
+      throw new TypeError('mine')
+    }
+    const dialect = { read: fails }
+    for (const options of [{ dialect }, { backoff: { delaySeconds: fails } }]) {
+      const { dispatcher, pacing } = start(options)
+      await expect(call(dispatcher, `${server.url}/`)).rejects.toThrow('mine')
+      expect(pacing.queue.inFlight).toBe(0)
+    }
+  })
+})
+
 describe('Bodies', () => {
   it('flow no faster than they are read', async () => {
     const chunk = Buffer.alloc(65_536)

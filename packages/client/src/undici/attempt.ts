@@ -70,14 +70,8 @@ export class Attempt implements Dispatcher.DispatchHandler {
     const exchange = this.#exchange
     if (status < 200) exchange.inform(controller, status, fields, message)
     if (status < 200 || this.#landed) return
-    const { parts, attempts } = exchange.course
-    const { partition, target, route } = parts
     this.#land()
-    const head = headOf(status, fields, exchange.history)
-    const about = { partition, flight: this.#flight, attempts, verdict: undefined }
-    const outcome = readOutcome(head, { location: target.location, route }, exchange.settings, about)
-    partition.queue.landed(this.#flight.route)
-    if (exchange.judge(outcome, status, fields)) {
+    if (this.#isOwn(status, fields)) {
       this.#passes = true
       exchange.answer(controller, status, fields, message)
       return
@@ -88,7 +82,11 @@ export class Attempt implements Dispatcher.DispatchHandler {
 
   onResponseData(_controller: Controller, chunk: Chunk): void {
     const kept = this.#kept
-    if (this.#passes) this.#exchange.data(chunk)
+    if (this.#passes) {
+      if (kept === undefined) this.#exchange.data(chunk)
+      else kept.chunks?.push(chunk)
+      return
+    }
     if (kept === undefined) return
     kept.read += chunk.length
     if (kept.read <= mostKept) kept.chunks?.push(chunk)
@@ -98,8 +96,8 @@ export class Attempt implements Dispatcher.DispatchHandler {
 
   onResponseEnd(_controller: Controller, trailers: Fields): void {
     this.#alarm.clear()
-    if (this.#passes) this.#exchange.end(trailers)
-    else if (this.#kept !== undefined) this.#kept.trailers = trailers
+    if (this.#kept !== undefined) this.#kept.trailers = trailers
+    else if (this.#passes) this.#exchange.end(trailers)
   }
 
   onResponseError(_controller: Controller | null, error: Error): void {
@@ -114,14 +112,48 @@ export class Attempt implements Dispatcher.DispatchHandler {
   take(): boolean {
     if (this.#error !== undefined) this.#exchange.fail(this.#error)
     const kept = this.#kept
-    if (kept?.chunks === undefined || this.#controller === undefined) return this.#error !== undefined
+    const controller = this.#controller
+    if (kept?.chunks === undefined || controller === undefined) return this.#error !== undefined
     this.#alarm.clear()
     this.#passes = true
-    this.#kept = undefined
-    this.#exchange.answer(this.#controller, kept.status, kept.fields, kept.message)
-    for (const chunk of kept.chunks) this.#exchange.data(chunk)
-    if (kept.trailers !== undefined) this.#exchange.end(kept.trailers)
+    const { status, fields, message } = kept
+    this.#guarded(() => this.#exchange.answer(controller, status, fields, message, this))
+    this.#play()
     return true
+  }
+
+  /** Part of what was kept has been told, or is yet to be. */
+  pause(): void {
+    if (this.#kept?.trailers === undefined) this.#controller?.pause()
+  }
+
+  resume(): void {
+    if (this.#kept?.trailers === undefined) this.#controller?.resume()
+    queueMicrotask(() => this.#play())
+  }
+
+  /** Tells what was kept, for as long as the handler takes it. */
+  #play(): void {
+    this.#guarded(() => {
+      const { controller } = this.#exchange
+      for (let kept = this.#kept; kept !== undefined && !controller.paused; kept = this.#kept) {
+        const chunk = kept.chunks?.shift()
+        if (chunk !== undefined) this.#exchange.data(chunk)
+        else {
+          if (kept.trailers !== undefined) this.#exchange.end(kept.trailers)
+          this.#kept = undefined
+        }
+      }
+    })
+  }
+
+  /** What the handler throws ends its call, as where undici tells it. */
+  #guarded(tell: () => void): void {
+    try {
+      tell()
+    } catch (error) {
+      this.#exchange.controller.abort(error as Error)
+    }
   }
 
   /** Its answer is not needed. What comes of it yet is read, so that its connection can be used again. */
@@ -131,7 +163,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
 
   /** The caller has enough. @returns whether the call's end will be told of by this attempt */
   stop(reason: Error): boolean {
-    if (this.#landed && !this.#passes) {
+    if (this.#landed && (!this.#passes || this.#kept?.trailers !== undefined)) {
       this.#cut()
       return false
     }
@@ -139,6 +171,26 @@ export class Attempt implements Dispatcher.DispatchHandler {
     if (this.#controller === undefined) this.#lose()
     this.#controller?.abort(reason)
     return this.#controller !== undefined
+  }
+
+  /** Whether it is the call's own answer, which what goes wrong with it is told of too. */
+  #isOwn(status: number, fields: Fields): boolean {
+    const { course, history, settings } = this.#exchange
+    const { parts, attempts } = course
+    const { partition, target, route } = parts
+    try {
+      const head = headOf(status, fields, history)
+      const about = { partition, flight: this.#flight, attempts, verdict: undefined }
+      const outcome = readOutcome(head, { location: target.location, route }, settings, about)
+      return this.#exchange.judge(outcome, status, fields)
+    } catch (error) {
+      // One of the caller's own functions failed on it.
+      this.#passes = true
+      partition.pace.lost(this.#flight)
+      throw error
+    } finally {
+      partition.queue.landed(this.#flight.route)
+    }
   }
 
   #late(reason: Error): void {

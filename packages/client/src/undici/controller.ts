@@ -4,17 +4,21 @@ import type { StopSignal } from '../stop-signal.js'
 type Inner = Dispatcher.DispatchController
 type Raw = Exclude<Inner['rawHeaders'], undefined>
 
+/** A body on its way, which can be told to wait. */
+export type Flow = Pick<Inner, 'pause' | 'resume'>
+
 /**
  * What the handler of a call holds, from the beginning to the end: one for all its attempts, and while none is under way. It is the
  * signal that waits are ended by, too.
  */
 export class Controller implements Inner, StopSignal {
-  /** That of the attempt whose answer is the call's. */
+  /** That of the attempt that was heard of last, for the fields as they came. */
   inner: Inner | undefined
   reason: Error | null = null
   readonly #runs = new Set<() => void>()
   readonly #stop: (reason: Error) => void
-  #paused = false
+  #flow: Flow | undefined
+  paused = false
 
   /** @param stop is told of the first abort, after all who wait */
   constructor(stop: (reason: Error) => void) {
@@ -23,10 +27,6 @@ export class Controller implements Inner, StopSignal {
 
   get aborted(): boolean {
     return this.reason !== null
-  }
-
-  get paused(): boolean {
-    return this.inner?.paused ?? this.#paused
   }
 
   get rawHeaders(): Raw {
@@ -44,14 +44,20 @@ export class Controller implements Inner, StopSignal {
     this.#stop(this.reason)
   }
 
+  /** The call's own answer begins to flow, if its handler has not paused it before. */
+  flows(flow: Flow): void {
+    this.#flow = flow
+    if (this.paused) flow.pause()
+  }
+
   pause(): void {
-    this.#paused = true
-    this.inner?.pause()
+    this.paused = true
+    this.#flow?.pause()
   }
 
   resume(): void {
-    this.#paused = false
-    this.inner?.resume()
+    this.paused = false
+    this.#flow?.resume()
   }
 
   listen(run: () => void): () => void {

@@ -4,7 +4,7 @@ import { Course, type CourseParts } from '../course.js'
 import type { Outcome } from '../outcome.js'
 import type { Sent } from '../turn.js'
 import { Attempt } from './attempt.js'
-import { Controller } from './controller.js'
+import { Controller, type Flow } from './controller.js'
 
 type Handler = Dispatcher.DispatchHandler
 
@@ -81,8 +81,10 @@ export class Exchange {
     status: number,
     fields: Parameters<NonNullable<Handler['onResponseStart']>>[2],
     message: string | undefined,
+    flow: Flow = inner,
   ): void {
     this.controller.inner = inner
+    this.controller.flows(flow)
     this.#settle()
     this.course.answered(status, fields)
     this.#handler.onResponseStart?.(this.controller, status, fields, message)
@@ -107,8 +109,9 @@ export class Exchange {
 
   end(trailers: Parameters<NonNullable<Handler['onResponseEnd']>>[1]): void {
     if (this.#ended) return
-    this.#ended = true
     this.#handler.onResponseEnd?.(this.controller, trailers)
+    // What it throws is told to it.
+    this.#ended = true
   }
 
   fail(error: Error): void {
@@ -121,10 +124,11 @@ export class Exchange {
     try {
       const turn = this.course.turn(pauseMs)
       if (!(turn instanceof Promise)) return this.#send(turn)
-      this.course.budget.spend(turn).then(
+      const over = this.course.budget.spend(turn).then(
         (sent) => this.#send(sent),
         (error) => this.#unsent(error),
       )
+      over.catch(thrown)
     } catch (error) {
       queueMicrotask(() => this.#unsent(error as Error))
     }
@@ -173,9 +177,17 @@ export class Exchange {
     this.course.parts.partition.end()
     this.#base.end()
   }
+
   #tellError(error: Error): void {
     if (this.#ended) return
     this.#ended = true
     this.#handler.onResponseError?.(this.controller, error)
   }
+}
+
+/** What a handler throws that is told of an error is nobody's to catch, as with undici. */
+function thrown(error: unknown): void {
+  queueMicrotask(() => {
+    throw error
+  })
 }
