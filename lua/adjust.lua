@@ -97,13 +97,15 @@ local function adjusted(record, at, mark, add, top, policy)
     end
     return nil
   end
-  local current, previous, start = counter_used(record, at, now, policy)
+  local current, previous, start, _, ends = counter_used(record, at, now, policy)
+  -- What is only given back lasts for no longer than it had.
+  ends = add < 0 and ends or nil
   if start == mark then
     local after = in_use_after(current, add, most)
-    return after ~= current and counter_entry(after, previous, start, policy) or nil
+    return after ~= current and counter_entry(after, previous, start, policy, ends) or nil
   elseif start - policy.length == mark then
     local after = in_use_after(previous, add, most)
-    return after ~= previous and counter_entry(current, after, start, policy) or nil
+    return after ~= previous and counter_entry(current, after, start, policy, ends) or nil
   end
   return nil
 end

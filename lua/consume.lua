@@ -82,13 +82,13 @@ end
 
 function look.counter(key, record, policy, need)
   local at = find_entry(record, policy.id)
-  local current, previous, start, estimate, ends, wrong = counter_used(record, at, now, policy)
+  local current, previous, start, estimate, ends, old, wrong = counter_used(record, at, now, policy)
   notes[asked] = ends
   tell(current)
   tell(previous)
   tell(start)
   tell(estimate)
-  return estimate + need <= policy.most, ends ~= nil, wrong
+  return estimate + need <= policy.most, old, wrong
 end
 
 function look.log(key, record, policy, need)

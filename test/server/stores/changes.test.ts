@@ -166,6 +166,30 @@ for (const bench of benches)
       expect((await limiter.consume('a')).allowed).toBe(true)
     })
 
+    it.each([
+      [2.5, 7],
+      [7, 2.5],
+      [10, 60],
+      [60, 10],
+      [60, 90],
+    ])(
+      'a sliding counter of %d s that is one of %d s from now on states waits that are enough',
+      async (before, after) => {
+        for (const from of [0, 0.2, 0.9])
+          for (const gap of [0, 0.3, 0.95, 1.4]) {
+            const { by, advance } = open()
+            const limiter = by(counter(10, after))
+            advance(from * 1000 * after)
+            await load(10, by(counter(10, before)))
+            advance(gap * 1000 * before)
+            const refused = await limiter.consume('a')
+            expectSound(refused)
+            if (refused.outcome === 'refused') advance(Math.ceil(refused.retryAfterSeconds * 1000))
+            expect((await limiter.consume('a')).allowed, `from ${from}, after ${gap}`).toBe(true)
+          }
+      },
+    )
+
     it('an algorithm that changes begins afresh, and goes on where it was when it changes back', async () => {
       const { by } = open()
       for (const [, before] of algorithms)
@@ -362,6 +386,18 @@ for (const bench of benches)
       for (const keep of [true, true, false, false]) await ahead(0, keep)
       expect(held.units).toBe(0)
       expect(passed + (await greed(old, 1000))).toBeLessThanOrEqual(1000)
+    })
+
+    it('counters of three lengths let no more pass than the quota in the shortest window, whatever is asked of them', async () => {
+      const { by, advance } = open()
+      const processes = [by(counter(5, 3)), by(counter(5, 6)), by(counter(5, 1))]
+      let passed = 0
+      for (let step = 0; step < 80; step += 1) {
+        for (const process of step % 2 ? processes : [...processes].reverse())
+          while ((await process.consume('a')).allowed) passed += 1
+        advance(50)
+      }
+      expect(passed).toBeLessThanOrEqual(5 * 5)
     })
 
     it('a debt that may be smaller from now on is no larger than that, and one that may be larger takes nothing back', async () => {

@@ -1,4 +1,5 @@
 import type { Count } from './bucket.js'
+import { LARGEST } from './debt.js'
 import type { Meter } from './meter.js'
 import type { SlidingWindowCounterPolicy } from './sliding-window-counter.js'
 import { startOfWindow } from './window.js'
@@ -17,19 +18,42 @@ export function countsAt(
   const { windowUs } = policy
   const startUs = startOfWindow(nowUs, windowUs)
   if (state === undefined || state.untilUs <= nowUs) return [0, 0, startUs]
-  const { used: current, unit: previous } = state
-  if (isDatedCounter(state, nowUs, policy)) return [current, 0, startUs]
-  if (state.atUs === startUs) return [current, previous, startUs]
-  return [0, current, startUs]
+  const { atUs, used, unit } = state
+  const previous = isHandedOn(state) ? 0 : unit
+  if (isDatedCounter(state, nowUs, policy)) return [used, 0, startUs]
+  return atUs === startUs ? [used, previous, startUs] : [0, used, startUs]
 }
 
+/**
+ * Whether counts were handed on: they end sooner than by themselves, have no units of the window before, and in their
+ * place, above all that those can be, the length of the window by which they were written.
+ */
+function isHandedOn({ unit }: Count): boolean {
+  return unit > LARGEST
+}
+
+/** Whether counts are of other windows than those of the policy. */
 export function isDatedCounter(
   state: Count,
   nowUs: number,
   { windowUs }: SlidingWindowCounterPolicy,
 ): boolean {
-  if (state.untilUs <= nowUs) return false
-  return state.atUs > nowUs || state.atUs % windowUs !== 0 || state.untilUs - state.atUs !== 2 * windowUs
+  const { untilUs, atUs, unit } = state
+  if (untilUs <= nowUs) return false
+  const lastsUs = untilUs - atUs
+  if (atUs > nowUs || atUs % windowUs !== 0 || lastsUs > 2 * windowUs) return true
+  return isHandedOn(state) ? unit !== LARGEST + windowUs : lastsUs !== 2 * windowUs
+}
+
+/** When counts end, where that is before they would by themselves. */
+export function counterEnd(
+  state: Count | undefined,
+  nowUs: number,
+  policy: SlidingWindowCounterPolicy,
+): number | undefined {
+  if (state === undefined || state.untilUs <= nowUs) return undefined
+  const stays = isHandedOn(state) && state.atUs === startOfWindow(nowUs, policy.windowUs)
+  return stays || isDatedCounter(state, nowUs, policy) ? state.untilUs : undefined
 }
 
 /** @param endUs when the counts end, where that is before they would by themselves */
@@ -38,7 +62,9 @@ export function counterWith(
   { windowUs }: SlidingWindowCounterPolicy,
   endUs: number = Number.POSITIVE_INFINITY,
 ): Count {
-  return { untilUs: Math.min(endUs, startUs + 2 * windowUs), atUs: startUs, used: current, unit: previous }
+  const lastUs = startUs + 2 * windowUs
+  if (endUs < lastUs) return { untilUs: endUs, atUs: startUs, used: current, unit: LARGEST + windowUs }
+  return { untilUs: lastUs, atUs: startUs, used: current, unit: previous }
 }
 
 /** The estimate at a time into the window: what is left of the window before counts as used. Rounded up. */

@@ -1,7 +1,7 @@
 import { allAt, bucketWithAll, levelAt, roomOf } from '../algorithm/bucket.js'
 import { inUseAfter, mostInUse } from '../algorithm/debt.js'
 import { windowAt, windowWith } from '../algorithm/fixed-window-count.js'
-import { counterWith, countsAt } from '../algorithm/sliding-counter-count.js'
+import { counterEnd, counterWith, countsAt } from '../algorithm/sliding-counter-count.js'
 import { adjustLog } from '../algorithm/sliding-log-record.js'
 import type { Change } from '../store.js'
 import type { State } from './ledger.js'
@@ -47,7 +47,9 @@ export function adjustState(state: State | undefined, change: Change, nowUs: num
       const after = inUseAfter(before, units, most)
       if (after === before) return undefined
       const counts = now ? ([after, previous, startUs] as const) : ([current, after, startUs] as const)
-      return { kind: 'count', count: counterWith(counts, policy) }
+      // What is only given back lasts for no longer than it had.
+      const endUs = units < 0 ? counterEnd(count, nowUs, policy) : undefined
+      return { kind: 'count', count: counterWith(counts, policy, endUs) }
     }
     case 'sliding-window-log':
       if (state?.kind !== 'log') return undefined
