@@ -42,6 +42,8 @@ export type LimiterEvent =
   | {
       readonly type: 'breaker'
       readonly state: BreakerState
+      /** Which part of the store, where it has several (`Store.placeOf`). */
+      readonly place?: string
       /** When the next call may find out whether it is back. Of `open`. */
       readonly retryInMs?: number
       /** What it failed with last. Of `open`. */

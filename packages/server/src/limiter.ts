@@ -7,8 +7,8 @@ import type { Decision } from './decision.js'
 import { createDenyCache } from './deny-cache.js'
 import { createEffects } from './effects.js'
 import type { DecisionEvent } from './events.js'
-import { createAsk, DEFAULT_TIMEOUT_MS } from './failure/ask.js'
-import { createBreaker } from './failure/breaker.js'
+import { createAsk } from './failure/ask.js'
+import { createBreakers } from './failure/breakers.js'
 import { checkStore } from './failure/check.js'
 import { createFallback } from './failure/fallback.js'
 import { asStoreError } from './failure/store-error.js'
@@ -135,14 +135,14 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
   const emit = tell ?? (() => {})
   const trials = createTrialWatch(clock, emit)
   const watch = createWatch(clock, emit, () => closing !== undefined, watchers)
-  const breaker = createBreaker(clock, store.timeoutMs ?? DEFAULT_TIMEOUT_MS, watch.turned)
-  const ask = createAsk(store, clock, breaker)
+  const breakers = createBreakers(store, clock, watch.turned)
+  const ask = createAsk(store, clock, breakers)
   const denials =
     settings.denyCache && store.remote === true
       ? createDenyCache<string>(settings.denyCacheMaxSeconds, settings.holdMs)
       : undefined
   const scopeKeys = createScopeKeys()
-  const fallback = createFallback(clock, breaker, watch, ask.store, scopeKeys)
+  const fallback = createFallback(clock, breakers, watch, ask.store, scopeKeys)
   fallback.expect(onStoreFailure)
   const effects = createEffects<string>(
     async (op, via = ask.store) => {

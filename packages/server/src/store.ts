@@ -186,6 +186,12 @@ export interface Store {
    * @returns why it has not been begun, and then it never is; undefined when it may have been carried out
    */
   withdraw?(op: Op): Error | undefined
+  /**
+   * Which of several servers an op goes to, in a word; one that goes to several has a place of its own. That one place
+   * has failed is not held against the others.
+   * @returns undefined where there is but one, or it is not known. @default one
+   */
+  placeOf?(op: Op): string | undefined
   /** Told by the limiter where to report what nobody waits for. */
   observe?(report: (event: StoreEvent) => void): void
   /** Looks for what is set up so that it cannot work, or not as it should. */

@@ -1,6 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import { createLimiter, fixedWindow, type LimiterEvent } from '@ratepact/server'
+import { redisStore } from '@ratepact/server/redis'
 import { Cluster } from 'ioredis'
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { type ClusterNode, startCluster, type TestCluster } from '../../cluster/cluster.js'
 import { until } from '../../wait.js'
 import type { Fault } from './faults.js'
@@ -29,7 +31,6 @@ beforeAll(async () => {
   slots = await Promise.all([...partitions.values()].map(slotOf))
   bystander = await named('bystander', false)
 }, 60_000)
-beforeEach(() => cluster.flush())
 afterAll(() => cluster.stop())
 
 const slotOf = (partition: string) => cluster.slotOf(`rl1:{client:${partition}}`)
@@ -86,6 +87,7 @@ const losing: Fault<Shaken> = {
 }
 
 it.each([moving, losing])('$name', { timeout: 90_000 }, async (fault) => {
+  await cluster.flush()
   const watched = await watchAll(client, fault, (mode) => partitions.get(mode) ?? mode)
   const other: Watched = await watch(client(), 'closed', 5000, bystander)
   try {
@@ -97,4 +99,31 @@ it.each([moving, losing])('$name', { timeout: 90_000 }, async (fault) => {
   // Whoever is counted on another node notices nothing.
   expect(other.service.events).toEqual([])
   expect(other.load.seen.filter(({ kind }) => kind !== 'counted')).toEqual([])
+})
+
+it('slots that nobody serves any more take no others with them', { timeout: 60_000 }, async () => {
+  const events: LimiterEvent[] = []
+  const limiter = createLimiter({
+    store: redisStore(client(), { timeoutMs: 500 }),
+    policies: [fixedWindow({ name: 'hour', quota: 1e6, windowSeconds: 3600 })],
+    onEvent: (event) => events.push(event),
+  })
+  onTestFinished(() => limiter.close())
+  await until('it is connected', async () => (await limiter.consume(bystander)).source === 'store')
+  const lost = cluster.masters.indexOf(owner)
+  for (const node of [cluster.masters[lost], cluster.replicas[lost]]) node?.server.signal('SIGKILL')
+  events.length = 0
+  const sources: string[] = []
+  for (let i = 0; i < 50; i += 1) {
+    for (const mode of Object.keys(modes) as ModeName[]) {
+      const { source } = await limiter.consume(partitions.get(mode) ?? '')
+      if (i >= 5) expect(source).toBe('none')
+    }
+    sources.push((await limiter.consume(bystander)).source)
+  }
+  expect([...new Set(sources)]).toEqual(['store'])
+  const opened = events.flatMap((event) => (event.type === 'breaker' ? [event] : []))
+  expect(new Set(opened.map(({ place }) => place)).size).toBe(1)
+  expect(opened.map(({ state }) => state)).toEqual(['open'])
+  expect(events.map(({ type }) => type)).not.toContain('recovered')
 })

@@ -2,11 +2,12 @@ import {
   createLimiter,
   type LimiterEvent,
   type OnStoreFailure,
+  type Op,
   StoreError,
   tokenBucket,
 } from '@ratepact/server'
 import { testClock } from '@ratepact/testing'
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { farStore, refused } from './store.js'
 
 const burst = tokenBucket({ name: 'burst', capacity: 1000, refillPerSecond: 0.001 })
@@ -253,4 +254,69 @@ it('a fault of configuration is told once a minute, with the number of calls', a
     { type: 'config-fault', calls: 60 },
     { type: 'config-fault', calls: 60 },
   ])
+})
+
+describe('a store of several places', () => {
+  /** One of two places fails; a call is at the place that its partition names. */
+  function openPlaces(placeOf: (op: Op) => string | undefined) {
+    const clock = testClock()
+    const up = farStore(clock)
+    const down = farStore(clock)
+    down.fare('silent')
+    const isDown = (op: Op) => 'charges' in op && op.charges[0]?.owner.value === 'down'
+    const events: LimiterEvent[] = []
+    const limiter = createLimiter({
+      policies: [burst],
+      store: { ...up, placeOf, run: (ops, ms) => (ops.some(isDown) ? down : up).run(ops, ms) },
+      clock,
+      onStoreFailure: 'closed',
+      onEvent: (event) => events.push(event),
+    })
+    const consume = async (partition: string) => (await clock.runUntil(limiter.consume(partition))).source
+    return { clock, up, down, events, consume }
+  }
+  const named = (op: Op) => ('charges' in op ? op.charges[0]?.owner.value : undefined)
+
+  it('goes on being asked where it answers, and is left alone where it does not', async () => {
+    const { clock, up, down, events, consume } = openPlaces(named)
+    for (let call = 0; call < 3; call += 1) {
+      expect(await consume('down')).toBe('none')
+      expect(await consume('up')).toBe('store')
+    }
+    const sinceMs = clock.now()
+    expect(await consume('down')).toBe('none')
+    expect(await consume('up')).toBe('store')
+    expect(clock.now()).toBe(sinceMs)
+    expect([down.asked.length, up.asked.length]).toEqual([3, 4])
+    const opened = events.findIndex(({ type }) => type === 'breaker')
+    expect(events[opened]).toMatchObject({ state: 'open', place: 'down' })
+    // What answers elsewhere is no recovery of this.
+    expect(events.slice(opened).map(({ type }) => type)).not.toContain('recovered')
+    events.length = 0
+    down.fare('up')
+    up.tell({ type: 'connected' })
+    expect(await consume('down')).toBe('store')
+    expect(events).toMatchObject([{ type: 'breaker', state: 'closed', place: 'down' }, { type: 'recovered' }])
+  })
+
+  it('is left alone as a whole while no place is known, and no longer', async () => {
+    let known = false
+    const { events, consume } = openPlaces((op) => (known ? named(op) : undefined))
+    for (let call = 0; call < 3; call += 1) expect(await consume('down')).toBe('none')
+    expect(await consume('up')).toBe('none')
+    known = true
+    expect(await consume('up')).toBe('store')
+    expect(events.filter(({ type }) => type === 'breaker')).toMatchObject([
+      { state: 'open' },
+      { state: 'closed' },
+    ])
+  })
+
+  it('has none where it cannot say which', async () => {
+    const { consume } = openPlaces(() => {
+      throw new Error('no idea')
+    })
+    for (let call = 0; call < 3; call += 1) expect(await consume('down')).toBe('none')
+    expect(await consume('up')).toBe('none')
+  })
 })

@@ -3,6 +3,7 @@ import type { Check } from '../call.js'
 import { show } from '../expect.js'
 import type { Op, Reply, Store } from '../store.js'
 import type { Breaker } from './breaker.js'
+import type { Breakers } from './breakers.js'
 import { createDeadline } from './deadline.js'
 import { asStoreError, neverRun, StoreError } from './store-error.js'
 
@@ -21,15 +22,15 @@ export interface Ask {
   inTime<T>(promise: Promise<T>): Promise<T>
 }
 
-export function createAsk(store: Store, clock: Clock, breaker: Breaker): Ask {
+export function createAsk(store: Store, clock: Clock, breakers: Breakers): Ask {
   const timeoutMs = store.timeoutMs ?? DEFAULT_TIMEOUT_MS
   const deadline = createDeadline(clock, timeoutMs)
 
-  /** @param nth what the breaker knows the call by; 0 if it does not */
-  function ask(op: Op, nth: number): Reply | Promise<Reply> {
+  /** @param nth what the breaker knows the call by */
+  function ask(op: Op, breaker?: Breaker, nth = 0): Reply | Promise<Reply> {
     const read = (replies: readonly Reply[]) => {
       const reply = replyIn(replies, op, store)
-      if (nth > 0) breaker.succeeded()
+      breaker?.succeeded()
       return reply
     }
     let answer: ReturnType<Store['run']>
@@ -38,12 +39,12 @@ export function createAsk(store: Store, clock: Clock, breaker: Breaker): Ask {
       if (isList(answer)) return read(answer)
     } catch (error) {
       // Whoever fails at once keeps nobody waiting.
-      if (nth > 0) breaker.succeeded()
+      breaker?.succeeded()
       throw asStoreError(error)
     }
     return deadline.race(Promise.resolve(answer), read, (error) => {
       const failure = known(error, op)
-      if (nth === 0) return failure
+      if (breaker === undefined) return failure
       // Neither does who answers that it is set up wrongly.
       if (failure.reason === 'configuration' && !isLate(error)) breaker.succeeded()
       else breaker.failed(nth, failure)
@@ -59,12 +60,13 @@ export function createAsk(store: Store, clock: Clock, breaker: Breaker): Ask {
 
   return {
     inTime: (promise) => deadline.race(promise, (value) => value),
-    anyway: (op) => ask(op, 0),
+    anyway: (op) => ask(op),
     store(op) {
+      const breaker = breakers.of(op)
       const nth = breaker.enter()
       // What it failed with last stands for what it would fail with now.
       if (typeof nth !== 'number') throw nth
-      return ask(op, nth)
+      return ask(op, breaker, nth)
     },
   }
 }

@@ -4,7 +4,7 @@ import type { FailureReason } from '../events.js'
 import { decisionOf } from '../judge.js'
 import type { Receipt } from '../receipt.js'
 import type { Op, Reply } from '../store.js'
-import type { Breaker } from './breaker.js'
+import type { Breakers } from './breakers.js'
 import { createLocal, type Local } from './local.js'
 import { createInstances, type LocalMode, type OnStoreFailure } from './mode.js'
 import { asStoreError, type StoreError } from './store-error.js'
@@ -43,7 +43,7 @@ const UNAVAILABLE_SECONDS = 5
 
 export function createFallback(
   clock: Clock,
-  breaker: Breaker,
+  breakers: Breakers,
   watch: Watch,
   ask: (op: Op) => Reply | Promise<Reply>,
   scopeKeys: (scope: string) => Uint8Array,
@@ -55,15 +55,16 @@ export function createFallback(
   /** Whether it answered that it cannot: then only something written proves that it can, for reading it may all along. */
   let mustWrite = false
 
-  function unavailable(): Decision {
-    const retryAfterSeconds = Math.max(UNAVAILABLE_SECONDS, breaker.waitMs() / 1000)
+  function unavailable(op?: Check): Decision {
+    const waitMs = op === undefined ? 0 : breakers.of(op).waitMs()
+    const retryAfterSeconds = Math.max(UNAVAILABLE_SECONDS, waitMs / 1000)
     return { outcome: 'unavailable', allowed: false, retryAfterSeconds, source: 'none', shadow: [] }
   }
 
   function here(error: StoreError, mode: LocalMode, op: Check): Fallen {
     const made = openLocal().decide(op, instancesOf(mode), !error.mayHaveRun)
     // Whether it fits is for the whole quota to say, of which this process has a part.
-    if (made === undefined) return { decision: unavailable() }
+    if (made === undefined) return { decision: unavailable(op) }
     const said = decisionOf(made.charges, made.reply, op.kind === 'consume', [], scopeKeys)
     const quotas = op.charges.map(({ policy }) => policy.quota)
     const limits =
@@ -117,11 +118,11 @@ export function createFallback(
       failed(known, mode, op)
       if (mode === 'open')
         return { decision: { outcome: 'unchecked', allowed: true, limits: [], source: 'none', shadow: [] } }
-      if (mode === 'closed' || op === undefined) return { decision: unavailable() }
+      if (mode === 'closed' || op === undefined) return { decision: unavailable(op) }
       return here(known, mode, op)
     },
     hurry() {
-      breaker.hurry()
+      breakers.hurry()
       local?.repay()
     },
   }

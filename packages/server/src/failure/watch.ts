@@ -12,8 +12,8 @@ export type FailureMode = 'open' | 'closed' | 'local'
 export interface Watch {
   failed(error: StoreError, mode: FailureMode): void
   answered(): void
-  /** The breaker has opened, or closed again. */
-  turned(state: BreakerState, retryInMs: number, error: StoreError | undefined): void
+  /** A breaker has opened, or closed again. @param place where it leaves the store alone, if not everywhere */
+  turned(state: BreakerState, retryInMs: number, error: StoreError | undefined, place?: string): void
 }
 
 const EVERY_MS = 1000
@@ -35,7 +35,8 @@ export function createWatch(
 ): Watch {
   const turn = createRation(clock, EVERY_MS, TURNS_AT_ONCE)
   const breakerTurn = createRation(clock, EVERY_MS, TURNS_AT_ONCE)
-  let toldOpen = false
+  /** Breakers that are open, by place, and whether that was told. */
+  const open = new Map<string | undefined, boolean>()
   const faults = new Map<string, () => number>()
   let sinceMs: number | undefined
   let toldMs = 0
@@ -65,18 +66,21 @@ export function createWatch(
       calls = 0
     },
     answered() {
-      if (sinceMs === undefined) return
+      // Some of it answers while another part is left alone.
+      if (sinceMs === undefined || open.size > 0) return
       const afterMs = clock.now() - sinceMs
       sinceMs = undefined
       calls = 0
       emit({ type: 'recovered', afterMs })
     },
-    turned(state, retryInMs, error) {
-      watcher?.turned(state)
+    turned(state, retryInMs, error, place) {
       // Its end is told of what was told.
-      const told = state === 'open' ? breakerTurn() > 0 : toldOpen
-      toldOpen = told && state === 'open'
-      if (told) emit({ type: 'breaker', state, ...(error && { retryInMs, error }) })
+      const told = state === 'open' ? breakerTurn() > 0 : open.get(place) === true
+      if (state === 'open') open.set(place, told)
+      else open.delete(place)
+      watcher?.turned(open.size > 0 ? 'open' : 'closed')
+      const where = place === undefined ? {} : { place }
+      if (told) emit({ type: 'breaker', state, ...where, ...(error && { retryInMs, error }) })
     },
   }
 }

@@ -20,6 +20,8 @@ export interface Routes {
   nodes(): readonly string[]
   /** Which of them has a place; undefined where none has, or none is known. */
   nodeOf(place: number): string | undefined
+  /** Which part of the cluster a place belongs to, in words: all whose master is one. Undefined where that is not known. */
+  partOf(place: number): string | undefined
   /** Why a place cannot be reached, as far as that is known. */
   trouble(place: number): Error | undefined
   /** A place answers that it cannot serve, and may be served elsewhere by now. */
@@ -44,6 +46,7 @@ export function oneServer(connection: Connection): Routes {
     },
     nodes: () => [],
     nodeOf: () => undefined,
+    partOf: () => undefined,
     trouble: () => connection.trouble(),
     troubled(_, { code }) {
       if (OF_NO_USE.includes(code)) connection.replace()

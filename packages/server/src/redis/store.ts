@@ -1,6 +1,6 @@
 import { expected, expectInteger, expectObject, expectOneOf, expectOnly } from '../expect.js'
 import { KIND } from '../policy.js'
-import type { Store, StoreEvent } from '../store.js'
+import type { Op, Store, StoreEvent } from '../store.js'
 import { createBatch } from './batch.js'
 import { checkRedis } from './check.js'
 import { knownClient, type RedisClient } from './client.js'
@@ -113,6 +113,12 @@ export function createRedisStore(client: RedisClient, options: RedisStoreOptions
       return Promise.all(ops.map((op) => batch.add(op, deadlineMs, (reply) => reply)))
     },
     withdraw: (apart ?? batch).withdraw,
+    ...(apart !== undefined && {
+      placeOf(op: Op) {
+        const parts = new Set(slots.allOf(op).map(routes.partOf))
+        return parts.has(undefined) || parts.size === 0 ? undefined : [...parts].sort().join(', ')
+      },
+    }),
     observe: (listener) => {
       listeners.add(listener)
     },

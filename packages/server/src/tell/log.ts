@@ -44,7 +44,7 @@ function lineOf(event: LimiterEvent, calls: number): Line | undefined {
       if (event.state === 'closed') return undefined
       return {
         level: 'warn',
-        text: 'the store is left alone, but for one call now and then to see whether it is back',
+        text: `${event.place === undefined ? 'the store' : `the store's ${event.place}`} is left alone, but for one call now and then to see whether it is back`,
       }
     case 'config-fault':
       return { level: 'error', text: `${event.problem}. ${event.remedy}` }

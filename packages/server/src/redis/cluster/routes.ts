@@ -32,6 +32,8 @@ export function clusterRoutes(
 ): Routes {
   // Filled, because `every` passes over what has never been set.
   const masters = new Array<Address | undefined>(SLOTS).fill(undefined)
+  /** The parts by slot. One is called by its first slot, which stays when another node becomes its master. */
+  const partsBySlot = new Array<string | undefined>(SLOTS)
   let nodes: Nodes | undefined
   let known = false
   let closed = false
@@ -81,8 +83,12 @@ export function clusterRoutes(
     const names = new Set<string>()
     const before = masters.map((address) => address && nameOf(address))
     masters.fill(undefined)
-    for (const { from, to, master } of ranges) {
+    const parts = new Map<string, string>()
+    for (const { from, to, master } of [...ranges].sort((one, other) => one.from - other.from)) {
       const address = translate(master)
+      const part = parts.get(nameOf(address)) ?? `part from slot ${from}`
+      parts.set(nameOf(address), part)
+      partsBySlot.fill(part, from, to + 1)
       masters.fill(address, from, to + 1)
       names.add(nameOf(address))
       nodes?.to(address)
@@ -130,6 +136,7 @@ export function clusterRoutes(
       const address = masters[slot]
       return address && nameOf(address)
     },
+    partOf: (slot) => partsBySlot[slot],
     trouble(slot) {
       const address = masters[slot]
       return address && nodes?.to(address).trouble()

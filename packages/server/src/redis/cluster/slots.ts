@@ -1,5 +1,6 @@
 import type { BucketOwner, Op } from '../../store.js'
 import { type KeyOptions, tagOf } from '../key.js'
+import { ownersIn } from './owners.js'
 import { slotOf } from './slot.js'
 
 /** Which slots the keys of owners and ops are in. */
@@ -7,12 +8,15 @@ export interface Slots {
   ofOwner(owner: BucketOwner): number
   /** The slot of an op whose keys share one. */
   ofOp(op: Op): number
+  /** Those of an op whose keys may be anywhere. */
+  allOf(op: Op): readonly number[]
 }
 
 export function createSlots(keys: KeyOptions): Slots {
   const ofOwner = (owner: BucketOwner) => slotOf(tagOf(owner, keys))
   return {
     ofOwner,
+    allOf: (op) => ownersIn(op).map(ofOwner),
     ofOp(op) {
       const first = firstOwner(op)
       return first === undefined ? 0 : ofOwner(first)
