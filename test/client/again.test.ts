@@ -257,6 +257,33 @@ describe('classify', () => {
     expect(sent).toHaveLength(2)
   })
 
+  it('has no opinion when it returns nothing of the kind of `condition && "limited"`', async () => {
+    for (const nothing of [undefined, null, false, '']) {
+      const { clock, sent, fetch } = fakeServer((number) => respond(number === 1 ? 429 : 200))
+      const retry = { classify: async () => nothing } as unknown as RetryOptions
+      expect((await clock.runUntil(createFetch({ fetch, clock, retry })(url))).status).toBe(200)
+      expect([nothing, sent.length]).toEqual([nothing, 2])
+    }
+  })
+
+  it('fails its call when it returns anything else', async () => {
+    for (const [verdict, shown] of [
+      ['Limited', '"Limited"'],
+      [true, 'true'],
+      [0, '0'],
+      [{ limited: true }, 'an object'],
+    ]) {
+      const { clock, sent, fetch } = fakeServer(() => respond(429))
+      const retry = { classify: () => verdict } as unknown as RetryOptions
+      const api = createFetch({ fetch, clock, retry })
+      await expect(api(url)).rejects.toThrow(
+        `Expected the result of retry.classify to be 'limited', 'ok' or undefined, got ${shown}`,
+      )
+      expect(sent).toHaveLength(1)
+      expect(api.queue.inFlight).toBe(0)
+    }
+  })
+
   it('leaves the body whole, however large, of which it sees the beginning', async () => {
     const body = 'é'.repeat(200_000)
     const server = await serve(inTurn({ body }))

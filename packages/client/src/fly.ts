@@ -8,7 +8,7 @@ import { type Outcome, readOutcome, unansweredOutcome } from './outcome.js'
 import type { Flight } from './pace/pace.js'
 import { peekAt } from './peek.js'
 import { isNetworkError } from './retry.js'
-import type { Verdict } from './retry-options.js'
+import { readVerdict, type Verdict } from './retry-options.js'
 import type { StopSignal } from './stop-signal.js'
 import type { FetchInput } from './target.js'
 
@@ -90,7 +90,7 @@ async function judgedBy(
     return (await peeking).text
   }
   try {
-    const verdict = await classify?.(answer, peek)
+    const verdict = readVerdict(await classify?.(answer, peek))
     return { response: (await peeking)?.response ?? answer, verdict }
   } catch (error) {
     cancelBody((await peeking)?.response.body ?? answer.body)

@@ -36,7 +36,7 @@ export interface RetryOptions {
   readonly idempotencyKey?: boolean | ((request: OutgoingRequest) => string | undefined) | undefined
   /**
    * Looks at an answer before all rules: `limited` = it was refused because of a limit, whatever its status; `ok` = it
-   * was not. `peek` reads the beginning of the body (64 kB, one second at most) and leaves the body whole.
+   * was not; nothing, `false` or `''` = no opinion. `peek` reads the beginning of the body (64 kB, one second at most) and leaves the body whole.
    */
   readonly classify?:
     | ((response: Response, peek: () => Promise<string>) => Verdict | Promise<Verdict>)
@@ -87,6 +87,13 @@ export function readRetry(retry: RetryOptions = {}): RetrySettings {
     classify,
     budget,
   }
+}
+
+/** What `condition && 'limited'` comes to where the condition does not hold is no opinion either. */
+export function readVerdict(verdict: unknown): Verdict {
+  if (verdict === undefined || verdict === null || verdict === false || verdict === '') return undefined
+  if (verdict === 'limited' || verdict === 'ok') return verdict
+  throw new TypeError(expected('the result of retry.classify', "'limited', 'ok' or undefined", verdict))
 }
 
 function readMethod(name: string, method: unknown): string {
