@@ -141,6 +141,25 @@ describe('the underlying fetch', () => {
     expect(server.seen).toHaveLength(2)
   })
 
+  it('is that one also where what took the place calls the client later, with what it was given or a copy', async () => {
+    const server = await serve(inTurn({}))
+    const { fetch } = globalThis
+    onTestFinished(() => {
+      globalThis.fetch = fetch
+    })
+    const api = createFetch({ totalTimeoutSeconds: 3 })
+    let entered = 0
+    globalThis.fetch = async (input, init) => {
+      entered += 1
+      await new Promise((resolve) => setImmediate(resolve))
+      return api(input, entered % 2 === 0 ? init : { ...init, headers: { authorization: 'token' } })
+    }
+    expect((await globalThis.fetch(server.url)).status).toBe(200)
+    expect((await api(new Request(server.url, { method: 'POST', body: 'x' }))).status).toBe(200)
+    expect(server.seen.map(({ method }) => method)).toEqual(['GET', 'POST'])
+    expect(entered).toBe(3)
+  })
+
   it('fails the call when the client takes the place of none', async () => {
     const { fetch } = globalThis
     onTestFinished(() => {

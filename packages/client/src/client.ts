@@ -33,7 +33,7 @@ export class Client {
 
   async call(input: FetchInput, init: RatepactInit): Promise<Response> {
     // A call that has had its turn, and has come back because this client is what the global fetch calls.
-    if (this.#global?.sending) return this.#global.sendBelow(input, init as RequestInit)
+    if (this.#global?.comesBack(init)) return this.#global.sendBelow(input, init as RequestInit)
     this.#base.begin()
     try {
       if (typeof init !== 'object') return await this.#around.send(input, init)
