@@ -402,6 +402,35 @@ describe('a client around a client', () => {
     }
   })
 
+  it('does not multiply them either where the outer one looks into the body', async () => {
+    const refusing = await serve(inTurn({ status: 429, headers: { 'x-other': '1' } }))
+    const retry: RetryOptions = {
+      async classify(_response, peek) {
+        expect(await peek()).toBe('ok')
+        return undefined
+      },
+    }
+    const inner = createFetch({ backoff })
+    const outer = createFetch({ fetch: createFetch({ fetch: inner, backoff, retry }), backoff, retry })
+    expect((await outer(refusing.url)).status).toBe(429)
+    expect(refusing.seen).toHaveLength(3)
+  })
+
+  it('that fails with one error object again and again sends each call as often as the first', async () => {
+    const error = Object.assign(new TypeError('fetch failed'), { code: 'ECONNRESET' })
+    let sends = 0
+    const fetch = async (): Promise<Response> => {
+      sends += 1
+      throw error
+    }
+    const options = { backoff, retry: { networkErrors: true } }
+    const outer = createFetch({ ...options, fetch: createFetch({ ...options, fetch }) })
+    for (let call = 1; call <= 3; call += 1) {
+      await expect(outer(url)).rejects.toBe(error)
+      expect(sends).toBe(3 * call)
+    }
+  })
+
   it('still does what only the outer one was asked for', async () => {
     const server = await serve(inTurn({ status: 500 }, {}))
     const outer = createFetch({ fetch: createFetch({ backoff }), backoff, retry: { statuses: [500] } })

@@ -34,6 +34,7 @@ export class Course {
   /** How many times it was sent. */
   attempts = 0
   #place: number | undefined
+  #sentAtMs = 0
 
   constructor(settings: Settings, closing: StopSignal, parts: CourseParts) {
     this.parts = parts
@@ -55,6 +56,7 @@ export class Course {
   /** It is sent now. */
   sent({ place }: Sent): void {
     this.#place = place
+    this.#sentAtMs = performance.now()
     this.attempts += 1
     if (this.attempts === 1) this.parts.partition.retries.sent()
   }
@@ -70,8 +72,8 @@ export class Course {
     for (const fault of reading?.ignored ?? []) this.tell({ type: 'field-ignored', ...fault })
     if (limited && status !== undefined)
       this.tell({ type: 'refused', status, attempt, ...seconds('retryAfterSeconds', reading?.hintMs) })
-    if (!isRetryable({ status, limited, advice }, this.parts.target, this.#settings) || isSettled(ending))
-      return false
+    if (!isRetryable({ status, limited, advice }, this.parts.target, this.#settings)) return false
+    if (isSettled(ending, this.#sentAtMs)) return false
     const reason = this.#obstacle(outcome)
     if (reason !== undefined) {
       markSettled(ending)

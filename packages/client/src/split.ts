@@ -1,3 +1,5 @@
+import { settleLike } from './settled.js'
+
 /** An answer twice: a copy to hand on, and the original to be read. */
 export interface Halves {
   readonly copy: Response
@@ -12,6 +14,7 @@ export function split(response: Response): Halves | undefined {
   const { body, bodyUsed } = response
   if (bodyUsed || typeof body?.getReader !== 'function' || body.locked) return undefined
   const copy = response.clone()
+  settleLike(copy, response)
   const reader = response.body?.getReader()
   return reader && { copy, reader }
 }
