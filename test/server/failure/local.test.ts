@@ -516,6 +516,18 @@ describe('when the store answers again', () => {
     expect(store.asked.filter(({ kind }) => kind === 'adjust').length).toBe(100)
   })
 
+  it('a flood of others makes nobody forgotten who has used up much', async () => {
+    const { clock, store, limiter } = await open({ onStoreFailure: share(1) })
+    store.fare(refused())
+    await admitted(clock, limiter, 90, 'busy')
+    for (let i = 0; i < 101_000; i += 1) await limiter.consume(`flood-${i}`)
+    expect(await admitted(clock, limiter, 20, 'busy')).toBe(10)
+    await clock.advance(1000)
+    store.fare('up')
+    await limiter.peek('other')
+    expect(await limiter.peek('busy')).toMatchObject({ source: 'store', limits: [{ available: 0 }] })
+  })
+
   it.each([
     ['fixed window', minute],
     ['sliding window log', slidingWindowLog({ name: 'p', quota: 100, windowSeconds: 60 })],

@@ -19,7 +19,7 @@ interface Block {
 }
 
 export function createBlocked(most: number): Blocked {
-  const blocks = createBoundedMap<Block>(most)
+  const blocks = createBoundedMap<Block>(most, { worthOf: ({ untilUs }) => untilUs })
 
   function put(texts: readonly string[], untilUs: number | undefined): void {
     const key = texts.join(' ')

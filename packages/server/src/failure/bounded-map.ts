@@ -1,37 +1,86 @@
-/** A map that forgets: of what was set longest ago, half of all at a time. */
+/** A map that forgets what is worth the least. */
 export interface BoundedMap<V> {
   readonly size: number
   get(key: string): V | undefined
   set(key: string, value: V): void
   delete(key: string): boolean
-  /** From what was set longest ago. */
-  entries(): IterableIterator<[string, V]>
+  entries(): IterableIterator<readonly [string, V]>
+  /** Takes out one of all, by chance. */
+  takeAny(): V | undefined
 }
 
+/** What a map does when it is full. */
+export interface Forgetting<V> {
+  readonly worthOf: (value: V) => number
+  readonly forgotten?: (value: V) => void
+}
+
+const SAMPLES = 16
+
 /**
- * Two maps, of which the older is let go when the younger is half full. One map from which the oldest entry is taken
- * for each that comes would be slow: finding its first entry means to step over all that were taken out before.
+ * When it is full, of 16 taken by chance the one that is worth the least goes for each that comes; so a flood of new
+ * names pushes out its own before what matters.
  */
-export function createBoundedMap<V>(most: number, forgotten: (value: V) => void = () => {}): BoundedMap<V> {
-  let young = new Map<string, V>()
-  let old = new Map<string, V>()
+export function createBoundedMap<V>(most: number, { worthOf, forgotten }: Forgetting<V>): BoundedMap<V> {
+  const places = new Map<string, number>()
+  /** All in one row without gaps, to be taken from by chance. */
+  const row: { readonly key: string; value: V }[] = []
+
+  const anywhere = () => Math.floor(Math.random() * row.length)
+
+  /** Takes an entry out; the last one moves to its place. */
+  function remove(place: number): V | undefined {
+    const entry = row[place]
+    const last = row.pop()
+    if (entry === undefined || last === undefined) return undefined
+    places.delete(entry.key)
+    if (last !== entry) {
+      row[place] = last
+      places.set(last.key, place)
+    }
+    return entry.value
+  }
+
+  function makeRoom(): void {
+    let least = anywhere()
+    let leastWorth = Number.POSITIVE_INFINITY
+    for (let sample = 0; sample < SAMPLES; sample += 1) {
+      const place = anywhere()
+      const entry = row[place]
+      const worth = entry === undefined ? Number.POSITIVE_INFINITY : worthOf(entry.value)
+      if (worth < leastWorth) [least, leastWorth] = [place, worth]
+    }
+    const value = remove(least)
+    if (value !== undefined) forgotten?.(value)
+  }
+
   return {
     get size() {
-      return young.size + old.size
+      return row.length
     },
-    get: (key) => young.get(key) ?? old.get(key),
+    get(key) {
+      const place = places.get(key)
+      return place === undefined ? undefined : row[place]?.value
+    },
     set(key, value) {
-      old.delete(key)
-      young.set(key, value)
-      if (young.size < most / 2) return
-      for (const value of old.values()) forgotten(value)
-      old = young
-      young = new Map()
+      const place = places.get(key)
+      const entry = place === undefined ? undefined : row[place]
+      if (entry !== undefined) {
+        entry.value = value
+        return
+      }
+      if (row.length >= most) makeRoom()
+      places.set(key, row.length)
+      row.push({ key, value })
     },
-    delete: (key) => young.delete(key) || old.delete(key),
+    delete(key) {
+      const place = places.get(key)
+      if (place !== undefined) remove(place)
+      return place !== undefined
+    },
     *entries() {
-      yield* old.entries()
-      yield* young.entries()
+      for (const { key, value } of row) yield [key, value] as const
     },
+    takeAny: () => remove(anywhere()),
   }
 }

@@ -27,7 +27,7 @@ interface Part {
   units: number
 }
 
-/** A bounded list of what is owed to the store; beyond the bound the oldest are let go. */
+/** A bounded list of what is owed to the store; beyond the bound those of the fewest units are let go. */
 export interface Debts {
   readonly size: number
   /** Whether the store has not been told of all that was granted of a bucket. */
@@ -38,22 +38,21 @@ export interface Debts {
     share: Policy,
     owner: BucketOwner,
     granted: Pick<Change, 'mark' | 'units'>,
-    nowUs: number,
   ): Debt | undefined
   /**
    * Gives back units that were part of a debt: of those that are owed still at once, of those that are being charged
    * when they have been, and of those that have been by a debt of the store's own.
    * @returns whether there was anything to be given back
    */
-  giveBack(debt: Debt, change: Change, nowUs: number): boolean
+  giveBack(debt: Debt, change: Change): boolean
   /** Takes out up to so many. */
   take(most: number): readonly Debt[]
   /** Takes out what is owed for a bucket. */
   takeOf(bucket: Pick<Debt, 'policy' | 'owner'>): readonly Debt[]
   /** A debt that was taken out was paid. @param chargedAt where, if not where it was granted */
-  paid(debt: Debt, chargedAt: number | undefined, nowUs: number): void
+  paid(debt: Debt, chargedAt: number | undefined): void
   /** A debt that was taken out was certainly not paid. */
-  putBack(debt: Debt, nowUs: number): void
+  putBack(debt: Debt): void
   /** A debt that was taken out may have been paid, and is not tried again. */
   lose(debt: Debt): void
 }
@@ -70,20 +69,22 @@ const PARTS: Readonly<Record<Policy['algorithm'], number>> = {
   concurrency: 0,
 }
 
-export function createDebts(most: number): Debts {
-  const debts = createBoundedMap<Debt>(most, (debt) => {
-    debt.state = 'lost'
+/** @param nowUs by the store's clock */
+export function createDebts(most: number, nowUs: () => number): Debts {
+  const debts = createBoundedMap<Debt>(most, {
+    worthOf: (debt) => worthOf(debt, nowUs()),
+    forgotten(debt) {
+      debt.state = 'lost'
+    },
   })
   /** How many debts of a bucket are on their way. */
   const underWay = new Map<string, number>()
-  /** Where taking out has come to; what comes meanwhile is met by it, or by the next. */
-  let rest: Iterator<[string, Debt]> | undefined
 
   function keyOf(bucket: Pick<Debt, 'policy' | 'owner'>, gives: boolean): string {
     return gives ? `back ${bucketKey(bucket)}` : bucketKey(bucket)
   }
 
-  function note(like: Pick<Debt, 'policy' | 'share' | 'owner' | 'gives'>, part: Part, nowUs: number) {
+  function note(like: Pick<Debt, 'policy' | 'share' | 'owner' | 'gives'>, part: Part) {
     const kept = PARTS[like.policy.algorithm]
     if (kept === 0 || part.units === 0) return undefined
     const key = keyOf(like, like.gives)
@@ -93,16 +94,17 @@ export function createDebts(most: number): Debts {
       ...{ state: 'owed' as const, chargedAt: undefined, partOf: undefined },
     }
     if (debt.parts.length === 0) debts.set(key, debt)
-    addTo(debt, part, nowUs)
+    addTo(debt, part, nowUs())
     if (debt.parts.length > kept) debt.parts.shift()
     return debt
   }
 
-  function takeOut(key: string, debt: Debt): boolean {
-    if (!debts.delete(key)) return false
+  /** A debt that was taken out is on its way. */
+  function leaves(debt: Debt): void {
     debt.state = 'paying'
-    if (!debt.gives) underWay.set(key, (underWay.get(key) ?? 0) + 1)
-    return true
+    if (debt.gives) return
+    const key = keyOf(debt, false)
+    underWay.set(key, (underWay.get(key) ?? 0) + 1)
   }
 
   /** A debt that was taken out is on its way no longer. */
@@ -115,22 +117,22 @@ export function createDebts(most: number): Debts {
     else underWay.delete(key)
   }
 
-  function giveBack(of: Debt, change: Change, nowUs: number): boolean {
+  function giveBack(of: Debt, change: Change): boolean {
     const debt = standingOf(of)
-    const units = unitsLeft(change, nowUs)
+    const units = unitsLeft(change, nowUs())
     if (units === 0 || debt.state === 'lost') return false
-    if (debt.state === 'owed') return reduce(debt, { mark: change.mark, units }, nowUs)
+    if (debt.state === 'owed') return reduce(debt, { mark: change.mark, units }, nowUs())
     if (debt.state === 'paying') {
       debt.waiting.push({ ...change, units })
       return true
     }
     const mark = debt.chargedAt ?? change.mark
-    if (!isOpen(debt.policy, mark, nowUs)) return false
-    return note({ ...debt, gives: true }, { mark, units }, nowUs) !== undefined
+    if (!isOpen(debt.policy, mark, nowUs())) return false
+    return note({ ...debt, gives: true }, { mark, units }) !== undefined
   }
 
-  function giveWaiting(debt: Debt, nowUs: number): void {
-    for (const change of debt.waiting.splice(0)) giveBack(debt, change, nowUs)
+  function giveWaiting(debt: Debt): void {
+    for (const change of debt.waiting.splice(0)) giveBack(debt, change)
   }
 
   return {
@@ -142,20 +144,15 @@ export function createDebts(most: number): Debts {
       const key = keyOf(bucket, false)
       return underWay.has(key) || debts.get(key) !== undefined
     },
-    add: (policy, share, owner, granted, nowUs) =>
-      note({ policy, share, owner, gives: false }, granted, nowUs),
+    add: (policy, share, owner, granted) => note({ policy, share, owner, gives: false }, granted),
     giveBack,
     take(wanted) {
       const taken: Debt[] = []
-      rest ??= debts.entries()
       while (taken.length < wanted) {
-        const { value, done } = rest.next()
-        if (done === true) {
-          rest = undefined
-          break
-        }
-        const [key, debt] = value
-        if (takeOut(key, debt)) taken.push(debt)
+        const debt = debts.takeAny()
+        if (debt === undefined) break
+        leaves(debt)
+        taken.push(debt)
       }
       return taken
     },
@@ -164,16 +161,19 @@ export function createDebts(most: number): Debts {
       for (const gives of [false, true]) {
         const key = keyOf(bucket, gives)
         const debt = debts.get(key)
-        if (debt !== undefined && takeOut(key, debt)) taken.push(debt)
+        if (debt === undefined) continue
+        debts.delete(key)
+        leaves(debt)
+        taken.push(debt)
       }
       return taken
     },
-    paid(debt, chargedAt, nowUs) {
+    paid(debt, chargedAt) {
       arrived(debt, 'paid')
       debt.chargedAt = chargedAt
-      giveWaiting(debt, nowUs)
+      giveWaiting(debt)
     },
-    putBack(debt, nowUs) {
+    putBack(debt) {
       arrived(debt, 'owed')
       const key = keyOf(debt, debt.gives)
       const since = debts.get(key)
@@ -182,7 +182,7 @@ export function createDebts(most: number): Debts {
         for (const part of debt.parts) addTo(since, part, part.mark)
         debt.partOf = since
       }
-      giveWaiting(debt, nowUs)
+      giveWaiting(debt)
     },
     lose(debt) {
       arrived(debt, 'lost')
@@ -254,6 +254,15 @@ function flowed(
 ): number {
   const out = (Math.max(0, nowUs - fromUs) * share.ticks.rate) / share.ticks.unit
   return units > 0 ? Math.max(0, units - out) : Math.min(0, units + out)
+}
+
+/** The part of a quota that is owed and still counts: what is worth the most is forgotten last. */
+function worthOf({ policy, share, parts }: Debt, nowUs: number): number {
+  let units = 0
+  for (const part of parts)
+    if ('ticks' in share) units += Math.abs(flowed(part.units, part.mark, nowUs, share))
+    else if (isOpen(policy, part.mark, nowUs)) units += Math.abs(part.units)
+  return units / policy.quota
 }
 
 /** The changes that pay a debt, only in windows that are still open; what a log or nobody's window owes is not in them. */

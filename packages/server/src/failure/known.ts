@@ -3,7 +3,7 @@ import { windowWith } from '../algorithm/fixed-window-count.js'
 import type { Reading } from '../algorithm/meter.js'
 import { counterWith } from '../algorithm/sliding-counter-count.js'
 import { addToLog, type Log } from '../algorithm/sliding-log-record.js'
-import type { State } from '../memory/ledger.js'
+import { type State, shareOf } from '../memory/ledger.js'
 import type { Policy } from '../policy.js'
 import type { Change } from '../store.js'
 import { unitsLeft } from './debts.js'
@@ -60,4 +60,10 @@ export function shareState(known: Known, share: Policy, nowUs: number): State | 
       // Places are known by their leases, which others hold; how many of them end when is not known.
       return undefined
   }
+}
+
+/** The part of its quota that a bucket has in use, as far as is known. */
+export function usedPart(known: Known, nowUs: number): number {
+  const state = shareState(known, known.policy, nowUs)
+  return state === undefined ? 0 : shareOf(state, nowUs, known.policy)
 }

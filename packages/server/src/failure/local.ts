@@ -8,7 +8,7 @@ import { createBlocked } from './blocked.js'
 import { createBoundedMap } from './bounded-map.js'
 import { bucketKey } from './bucket-key.js'
 import { createDebts, type Debt, isOpen, standingOf } from './debts.js'
-import { changedBy, type Known, shareState } from './known.js'
+import { changedBy, type Known, shareState, usedPart } from './known.js'
 import { createRepayment } from './repay.js'
 import { createShares } from './share.js'
 
@@ -49,9 +49,9 @@ export function createLocal(clock: Pick<Clock, 'now'>, ask: (op: Op) => Reply | 
   const nowUs = () => Math.round(nowMs() * 1000)
   const memory = openMemory({ maxBuckets: MOST_KNOWN, clock: { now: nowMs } })
   const shareFor = createShares()
-  const known = createBoundedMap<Known>(MOST_KNOWN)
+  const known = createBoundedMap<Known>(MOST_KNOWN, { worthOf: (one) => usedPart(one, nowUs()) })
   const blocks = createBlocked(MOST_KNOWN)
-  const debts = createDebts(MOST_KNOWN)
+  const debts = createDebts(MOST_KNOWN, nowUs)
 
   /** A bucket that the store spoke of since this process last counted it goes on from there. */
   function recall(charge: Charge, share: Policy): void {
@@ -76,7 +76,7 @@ export function createLocal(clock: Pick<Clock, 'now'>, ask: (op: Op) => Reply | 
       const index = charges.findIndex(({ policy }) => policy.name === change.policy.name)
       const debt = owed[index]
       if (debt === undefined) return false
-      if (change.units < 0) return debts.giveBack(debt, change, nowUs())
+      if (change.units < 0) return debts.giveBack(debt, change)
       owe(charges[index] as Charge, change)
       return isOpen(change.policy, change.mark, nowUs())
     })
@@ -85,7 +85,7 @@ export function createLocal(clock: Pick<Clock, 'now'>, ask: (op: Op) => Reply | 
   }
 
   function owe({ policy, owner }: Charge, granted: Change): Debt | undefined {
-    return debts.add(policy, granted.policy, owner, granted, nowUs())
+    return debts.add(policy, granted.policy, owner, granted)
   }
 
   const repayment = createRepayment(debts, ask, nowUs)

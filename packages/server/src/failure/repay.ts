@@ -39,11 +39,11 @@ export function createRepayment(
       const changes = changesOf(debt, nowUs())
       const changed = changes.length > 0 && (await ask({ kind: 'adjust', changes })).admitted
       const chargedAt = !changed && isForConsume(debt) ? await consume(debt) : undefined
-      debts.paid(debt, chargedAt, nowUs())
+      debts.paid(debt, chargedAt)
       return true
     } catch (error) {
       if (asStoreError(error).mayHaveRun) debts.lose(debt)
-      else debts.putBack(debt, nowUs())
+      else debts.putBack(debt)
       return false
     }
   }
