@@ -6,14 +6,16 @@ export function expected(option: string, rule: string, got: unknown): string {
 /** A short, printable form of any value; never calls into it and never shows more than a few characters. */
 export function show(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value)
-  if (value === null || ['number', 'bigint', 'boolean', 'undefined', 'symbol'].includes(typeof value))
+  if (typeof value === 'bigint') return `${value}n`
+  if (value === null || ['number', 'boolean', 'undefined', 'symbol'].includes(typeof value))
     return String(value)
   if (typeof value === 'function') return 'a function'
   return Array.isArray(value) ? `an array of ${value.length}` : 'an object'
 }
 
 export function expectObject(option: string, value: unknown): asserts value is object {
-  if (typeof value !== 'object' || value === null) throw new TypeError(expected(option, 'an object', value))
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    throw new TypeError(expected(option, 'an object', value))
 }
 
 /** Refuses names that the options do not have: a typo must not silently mean the default. */

@@ -1,6 +1,6 @@
 import type { Ticks } from './algorithm/ticks.js'
 import type { WindowNumbers } from './algorithm/window.js'
-import type { Policy } from './policy.js'
+import { made, type Policy } from './policy.js'
 
 interface Holding {
   readonly holdUs?: number
@@ -13,9 +13,9 @@ interface Holding {
  * place nobody knows when it is given back: these refuse as they do without.
  */
 export function withHold(policy: Policy, holdUs: number): Policy {
-  if (policy.algorithm === 'token-bucket') return Object.freeze({ ...policy, holdUs })
+  if (policy.algorithm === 'token-bucket') return made({ ...policy, holdUs })
   if (policy.algorithm !== 'fixed-window') return policy
-  const holding = Object.freeze({ ...policy, holdUs })
+  const holding = made({ ...policy, holdUs })
   return heldMost(holding) > 0 ? holding : policy
 }
 

@@ -28,6 +28,11 @@ export class PartitionError extends TypeError {
   }
 }
 
+/** Neither a list nor a text in a box, whose characters would be taken for kinds. */
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof String)
+}
+
 /** The value of each kind, or an error that names the policy and the kind. */
 export function valuesOf(
   partition: unknown,
@@ -35,8 +40,7 @@ export function valuesOf(
   kinds: readonly string[],
 ): Readonly<Record<string, string>> {
   const record = typeof partition === 'string' ? { client: partition } : partition
-  if (typeof record !== 'object' || record === null || Array.isArray(record))
-    throw missing('client', policies, partition)
+  if (!isRecord(record)) throw missing('client', policies, partition)
   for (const kind of Object.keys(record)) if (!kinds.includes(kind)) throw uncounted(kind, kinds)
   for (const policy of policies) {
     const value = Object.hasOwn(record, policy.by)
@@ -67,7 +71,7 @@ function namedValues(
   kinds: readonly string[],
 ): readonly (readonly [kind: string, value: string])[] {
   const record = typeof partition === 'string' ? { client: partition } : partition
-  if (typeof record !== 'object' || record === null || Array.isArray(record))
+  if (!isRecord(record))
     throw new PartitionError(
       `Expected a partition to be a text or a record of texts, got ${show(record)}`,
       'client',

@@ -1,6 +1,6 @@
 import { expected, expectObject, expectOnly, show } from './expect.js'
 import { expectPolicies } from './policies.js'
-import { keptName, type Policy } from './policy.js'
+import { keptName, made, type Policy } from './policy.js'
 
 /** Lists of policies by the name of a plan. */
 export type Plans = { readonly [plan: string]: readonly Policy[] }
@@ -84,16 +84,16 @@ interface Members {
 
 function createMembers(applied: (policy: Policy) => Policy): Members {
   const once = (make: (policy: Policy) => Policy) => {
-    const made = new Map<Policy, Policy>()
+    const known = new Map<Policy, Policy>()
     return (policy: Policy): Policy => {
-      const own = made.get(policy) ?? make(policy)
-      made.set(policy, own)
+      const own = known.get(policy) ?? make(policy)
+      known.set(policy, own)
       return own
     }
   }
   return {
     live: once(applied),
-    candidate: once((policy) => applied(Object.freeze({ ...policy, candidate: true as const }))),
+    candidate: once((policy) => applied(made({ ...policy, candidate: true as const }))),
   }
 }
 
@@ -137,7 +137,9 @@ function listsOf(members: Members, plans: unknown, candidate: unknown): Readonly
     if (!PLAN.test(plan))
       throw new TypeError(expected('each name of plans', '1 to 64 printable ASCII characters', plan))
     expectPolicies(policies, `plans.${plan}`)
-    const own = (candidates as Readonly<Record<string, unknown>>)[plan]
+    const own = Object.hasOwn(candidates, plan)
+      ? (candidates as Readonly<Record<string, unknown>>)[plan]
+      : undefined
     lists.set(plan, chosenFrom(members, policies, candidateOf(own, `candidate.${plan}`), plan))
   }
   if (lists.size === 0) throw new TypeError('Expected plans to have at least one plan, got none')

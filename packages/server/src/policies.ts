@@ -1,6 +1,5 @@
-import { isAlgorithm } from './algorithm/algorithms.js'
 import { expected, show } from './expect.js'
-import type { Policy } from './policy.js'
+import { isMade, type Policy } from './policy.js'
 
 const MOST = 32
 
@@ -14,17 +13,12 @@ export function expectPolicies(
       expected(option, `an array of 1 to ${MOST} policies`, policies) + orPlans(option, policies),
     )
   const names = new Set<string>()
-  for (const policy of policies as readonly Partial<Policy>[]) {
-    if (
-      typeof policy !== 'object' ||
-      policy === null ||
-      !isAlgorithm(policy.algorithm) ||
-      !Object.isFrozen(policy)
-    )
+  for (const policy of policies as readonly unknown[]) {
+    if (!isMade(policy))
       throw new TypeError(expected(`each of ${option}`, 'made by a builder such as tokenBucket(…)', policy))
-    if (names.has(policy.name as string))
+    if (names.has(policy.name))
       throw new TypeError(`Expected each policy to have a name of its own, got ${show(policy.name)} twice`)
-    names.add(policy.name as string)
+    names.add(policy.name)
   }
 }
 

@@ -84,16 +84,20 @@ export const KIND: RegExp = /^[a-zA-Z][a-zA-Z0-9_.-]{0,63}$/
 const UNIT = /^[\x20-\x7e]{1,64}$/
 const COMMON = ['name', 'by', 'perScope', 'unit', 'shadow']
 
-/** Checks the options shared by all builders, refuses unknown ones, and fills in the defaults. */
+/**
+ * Checks the options shared by all builders, refuses unknown ones, and fills in the defaults.
+ * @param ownUnit what is counted, where that is no choice
+ */
 export function commonOptions<Name extends string>(
   builder: string,
   own: readonly string[],
   options: PolicyOptions<Name> & By,
-  defaultUnit = 'requests',
+  ownUnit?: string,
 ): Pick<PolicyCommon<Name>, 'name' | 'by' | 'perScope' | 'unit' | 'shadow'> {
   expectObject(`the options of ${builder}`, options)
-  expectOnly(builder, options, [...COMMON, ...own])
-  const { name, by = 'client', perScope = false, unit = defaultUnit, shadow = false } = options
+  const taken = [...COMMON, ...own]
+  expectOnly(builder, options, ownUnit === undefined ? taken : taken.filter((option) => option !== 'unit'))
+  const { name, by = 'client', perScope = false, unit = ownUnit ?? 'requests', shadow = false } = options
   if (typeof name !== 'string' || !NAME.test(name))
     throw new TypeError(expected('name', `a policy name matching ${NAME.source}`, name))
   if (typeof by !== 'string' || !KIND.test(by))
@@ -103,6 +107,20 @@ export function commonOptions<Name extends string>(
   if (typeof unit !== 'string' || !UNIT.test(unit))
     throw new TypeError(expected(`unit of policy "${name}"`, '1 to 64 printable ASCII characters', unit))
   return { name, by, perScope, unit, shadow }
+}
+
+/** Known to every copy of this package, and no property that is copied with a policy. */
+const MADE = Symbol.for('ratepact.policy')
+
+/** A policy whose numbers have been checked, which nobody changes any more. */
+export function made<P extends Policy>(policy: P): P {
+  Object.defineProperty(policy, MADE, { value: true })
+  return Object.freeze(policy)
+}
+
+/** Whether a builder made it, and nobody has since made another of it. */
+export function isMade(policy: unknown): policy is Policy {
+  return typeof policy === 'object' && policy !== null && Object.hasOwn(policy, MADE)
 }
 
 /** The name that what a policy counts is kept by. No policy is called so: a candidate shares nothing with who decides. */

@@ -54,6 +54,10 @@ describe('a policy is refused when it is built, by an error that names option, v
       'Unknown option "refilPerSecond" of tokenBucket; it takes name, by, perScope, unit, shadow, capacity, refillPerSecond, maxDebt',
     ],
     [
+      () => concurrency({ name: 'jobs', limit: 1, leaseSeconds: 1, unit: 'jobs' } as never),
+      'Unknown option "unit" of concurrency; it takes name, by, perScope, shadow, limit, leaseSeconds',
+    ],
+    [
       () => tokenBucket(undefined as never),
       'Expected the options of tokenBucket to be an object, got undefined',
     ],
@@ -75,6 +79,12 @@ describe('a limiter is refused when it is built', () => {
       'Expected each of policies to be made by a builder such as tokenBucket(…), got an object',
     ],
     [limiter({ policies: [null] }), 'got null'],
+    [limiter({ policies: [Object.freeze({ algorithm: 'token-bucket' })] }), 'made by a builder'],
+    [limiter({ policies: [Object.freeze({ ...tokenBucket(options), quota: -5 })] }), 'made by a builder'],
+    [
+      () => createLimiter([tokenBucket(options)] as never),
+      'Expected the options of createLimiter to be an object, got an array of 1',
+    ],
     [
       limiter({ policies: [tokenBucket(options), tokenBucket(options)] }),
       'Expected each policy to have a name of its own, got "burst" twice',
@@ -127,6 +137,7 @@ describe('a call is refused with an error that says what to do', () => {
 
   it.each([
     [-1, 'Expected cost to be a whole number from 0 to 1000000000000, got -1'],
+    [5n, 'got 5n'],
     [Number.NaN, 'got NaN'],
     [0.5, 'got 0.5'],
     ['1', 'got "1"'],
@@ -134,7 +145,7 @@ describe('a call is refused with an error that says what to do', () => {
     [{ burst: -1 }, 'Expected cost.burst to be a whole number from 0 to 1000000000000, got -1'],
     [{ bursts: 1 }, 'Unknown option "bursts" of cost; it takes burst'],
     [[1], 'Expected cost to be a number or a record by policy name, got an array of 1'],
-  ])('when the cost is %j', async (cost, message) => {
+  ])('when the cost is %s', async (cost, message) => {
     await expect(one.consume('a', { cost } as never)).rejects.toThrow(message)
   })
 
@@ -149,6 +160,7 @@ describe('a call is refused with an error that says what to do', () => {
     [{ client: 7 }, 'got 7'],
     [{}, 'got undefined'],
     [42, 'got 42'],
+    [new String('a'), 'expected partition.client to be a text that is not empty, got an object'],
     [['a'], 'expected partition.client to be a text that is not empty, got an array of 1'],
   ])('when the partition is %j', async (partition, message) => {
     await expect(one.consume(partition as never)).rejects.toThrow(message)
@@ -168,6 +180,12 @@ describe('a call is refused with an error that says what to do', () => {
     const call = one.consume({ client: 'a', acount: 'b' } as never)
     await expect(call).rejects.toThrow(
       'No policy counts partitions of kind "acount"; the policies count "client"',
+    )
+  })
+
+  it('when its options are a list', async () => {
+    await expect(one.consume('a', [] as never)).rejects.toThrow(
+      'Expected the options of the call to be an object, got an array of 0',
     )
   })
 

@@ -75,6 +75,19 @@ describe('a limiter with plans', () => {
     expect(await lenient.consume(who, { plan: 'gold' })).toMatchObject({ plan: 'free' })
   })
 
+  it.each(['constructor', 'toString', 'valueOf', 'hasOwnProperty', '__proto__'])(
+    'takes a plan named %s like any other',
+    async (name) => {
+      const limiter = createLimiter({
+        plans: JSON.parse(`{"${name}":0}`, (key, value) => (key === name ? [burst(1)] : value)),
+      })
+      expect(await limiter.consume('a', { plan: name as never })).toMatchObject({ plan: name, allowed: true })
+      await expect(limiter.consume('a', { plan: 'isPrototypeOf' as never })).rejects.toThrow(
+        'Expected plan to be one of',
+      )
+    },
+  )
+
   it('forgets the policies of all plans, or of one', async () => {
     const limiter = createLimiter({ plans })
     const who = { client: 'a', account: 'x' }

@@ -149,7 +149,7 @@ describe('a limiter', () => {
     ],
     [
       { plans: { free: [bucket('a', 1)] }, candidate: [bucket('a', 1)] },
-      'Unknown option "0" of candidate; it takes free',
+      'Expected candidate of a limiter with plans to be an object, got an array of 1',
     ],
     [
       { plans: { free: [bucket('a', 1)] }, candidate: { gold: [bucket('a', 1)] } },

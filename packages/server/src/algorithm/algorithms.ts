@@ -19,7 +19,3 @@ const meters: { readonly [A in Policy['algorithm']]: Meter<Extract<Policy, { alg
 export function meterOf(policy: Policy): Meter {
   return meters[policy.algorithm] as Meter
 }
-
-export function isAlgorithm(name: unknown): boolean {
-  return typeof name === 'string' && Object.hasOwn(meters, name)
-}

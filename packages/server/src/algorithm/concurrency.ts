@@ -1,5 +1,12 @@
 import { expected, expectInteger } from '../expect.js'
-import { type By, commonOptions, type PolicyCommon, type PolicyOptions, type Shadowed } from '../policy.js'
+import {
+  type By,
+  commonOptions,
+  made,
+  type PolicyCommon,
+  type PolicyOptions,
+  type Shadowed,
+} from '../policy.js'
 
 /** Places that calls take while they run, and give back when they end. */
 export interface ConcurrencyPolicy<Name extends string = string, Kind extends string = string>
@@ -44,7 +51,7 @@ export function concurrency<Name extends string>(
         leaseSeconds,
       ),
     )
-  return Object.freeze({
+  return made({
     algorithm: 'concurrency' as const,
     ...common,
     quota: limit,

@@ -1,5 +1,12 @@
 import { expectOneOf } from '../expect.js'
-import { type By, commonOptions, type PolicyCommon, type PolicyOptions, type Shadowed } from '../policy.js'
+import {
+  type By,
+  commonOptions,
+  made,
+  type PolicyCommon,
+  type PolicyOptions,
+  type Shadowed,
+} from '../policy.js'
 import { type WindowNumbers, windowNumbers } from './window.js'
 
 /** A quota for each of the windows that time is cut into. */
@@ -46,7 +53,7 @@ export function fixedWindow<Name extends string>(
   const common = commonOptions('fixedWindow', ['quota', 'windowSeconds', 'maxDebt', 'anchor'], options)
   const { anchor = 'epoch' } = options
   expectOneOf(`anchor of policy "${common.name}"`, anchor, ['epoch', 'first-request'])
-  return Object.freeze({
+  return made({
     algorithm: 'fixed-window' as const,
     refill: 'window' as const,
     ...common,

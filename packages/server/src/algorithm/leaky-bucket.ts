@@ -1,5 +1,12 @@
 import { expected } from '../expect.js'
-import { type By, commonOptions, type PolicyCommon, type PolicyOptions, type Shadowed } from '../policy.js'
+import {
+  type By,
+  commonOptions,
+  made,
+  type PolicyCommon,
+  type PolicyOptions,
+  type Shadowed,
+} from '../policy.js'
 import { type BucketNumbers, bucketNumbers } from './token-bucket.js'
 
 /** A queue: what fits in it is admitted with a delay, so that calls leave it at a steady rate. */
@@ -58,7 +65,7 @@ export function leakyBucket<Name extends string>(
       ),
     )
   const delayTicks = Math.floor((maxDelaySeconds ?? Number.POSITIVE_INFINITY) * 1e6 * numbers.ticks.rate)
-  return Object.freeze({
+  return made({
     algorithm: 'leaky-bucket' as const,
     refill: 'bucket' as const,
     ...common,

@@ -1,4 +1,11 @@
-import { type By, commonOptions, type PolicyCommon, type PolicyOptions, type Shadowed } from '../policy.js'
+import {
+  type By,
+  commonOptions,
+  made,
+  type PolicyCommon,
+  type PolicyOptions,
+  type Shadowed,
+} from '../policy.js'
 import { type WindowNumbers, windowNumbers } from './window.js'
 
 /** Two counts, of this window and the one before, weighed by how far this one has gone. */
@@ -41,7 +48,7 @@ export function slidingWindowCounter<Name extends string>(
   options: SlidingWindowCounterOptions<Name> & By,
 ): SlidingWindowCounterPolicy<Name> {
   const common = commonOptions('slidingWindowCounter', ['quota', 'windowSeconds', 'maxDebt'], options)
-  return Object.freeze({
+  return made({
     algorithm: 'sliding-window-counter' as const,
     refill: 'counter' as const,
     ...common,

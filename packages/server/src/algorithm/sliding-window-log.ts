@@ -1,4 +1,11 @@
-import { type By, commonOptions, type PolicyCommon, type PolicyOptions, type Shadowed } from '../policy.js'
+import {
+  type By,
+  commonOptions,
+  made,
+  type PolicyCommon,
+  type PolicyOptions,
+  type Shadowed,
+} from '../policy.js'
 import { type WindowNumbers, windowNumbers } from './window.js'
 
 /** Every call is remembered until its window has passed: in no window of the length given do more than the quota pass. */
@@ -40,7 +47,7 @@ export function slidingWindowLog<Name extends string>(
   options: SlidingWindowLogOptions<Name> & By,
 ): SlidingWindowLogPolicy<Name> {
   const common = commonOptions('slidingWindowLog', ['quota', 'windowSeconds', 'maxDebt'], options)
-  return Object.freeze({
+  return made({
     algorithm: 'sliding-window-log' as const,
     refill: 'log' as const,
     ...common,

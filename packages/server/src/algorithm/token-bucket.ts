@@ -1,5 +1,12 @@
 import { expected, expectInteger } from '../expect.js'
-import { type By, commonOptions, type PolicyCommon, type PolicyOptions, type Shadowed } from '../policy.js'
+import {
+  type By,
+  commonOptions,
+  made,
+  type PolicyCommon,
+  type PolicyOptions,
+  type Shadowed,
+} from '../policy.js'
 import { type Debt, debtOf } from './debt.js'
 import { type Ticks, ticksFor } from './ticks.js'
 
@@ -54,7 +61,7 @@ export function tokenBucket<Name extends string>(
 ): TokenBucketPolicy<Name> {
   const common = commonOptions('tokenBucket', ['capacity', 'refillPerSecond', 'maxDebt'], options)
   const numbers = bucketNumbers(common.name, options, 'refillPerSecond', options.refillPerSecond)
-  return Object.freeze({
+  return made({
     algorithm: 'token-bucket' as const,
     refill: 'bucket' as const,
     ...common,
