@@ -71,13 +71,9 @@ function look.window(key, record, policy, need)
   notes[asked] = held
   tell(used)
   tell(ends)
-  local fits = used + need <= policy.most
-  if policy.hold > 0 then
-    local spare = window_spare(ends, held, now, policy)
-    tell(spare)
-    fits = fits or need > 0 and need <= spare
-  end
-  return fits, old, wrong
+  local spare = window_spare(ends, held, now, policy)
+  tell(spare)
+  return used + need <= policy.most or need > 0 and need <= spare, old, wrong
 end
 
 function look.counter(key, record, policy, need)

@@ -34,16 +34,16 @@ local function window_used(record, at, now, policy)
 end
 
 -- Units that may still be taken by calls that are held until the next window begins: in all, those that a window grants
--- on the average in the time for which a call may be held.
+-- on the average in the time for which a call may be held. Negative where more are held, by a debt or by who may.
 local function window_spare(ends, held, now, policy)
   if ends - now > policy.hold then
-    return 0
+    return -held
   end
   local most = policy.most
   if policy.hold < policy.length then
     most = math.floor(most * policy.hold / policy.length)
   end
-  return most > held and most - held or 0
+  return most - held
 end
 
 local function window_entry(used, ends, held, policy)

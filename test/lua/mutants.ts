@@ -102,7 +102,7 @@ export const mutants: readonly Mutant[] = [
     [
       ['held calls are charged to this window', 'reply[word], held + taken', 'used, held'],
       ['calls are held for longer than they may be', 'if ends - now > policy.hold then', 'if false then'],
-      ['more is held than comes', 'most > held and most - held or 0', 'most'],
+      ['more is held than comes', 'return most - held', 'return most'],
       ['the next window is another', 'if middle <= now then', 'if false then'],
       [
         'what is held is lost as the next begins',

@@ -216,6 +216,18 @@ const tables: Record<string, { hold: number; policies: readonly Policy[]; rows: 
       [1300, 'consume 9', 'admitted 0/700ms/1s'],
     ],
   },
+  'a call held for a window that comes to cost more than the window has is waited for to the end of that window': {
+    hold: 0.5,
+    policies: [second],
+    rows: [
+      [500, 'consume 10', 'admitted 0/500ms/1s'],
+      [500, 'consume 5', 'admitted +500ms 5/1000ms/1s'],
+      [600, 'settle 20', 'true'],
+      [600, 'consume 1', 'refused 0/1400ms/2s by second after 1.4'],
+      [1000, 'peek 1', 'refused 0/1000ms/1s by second after 1'],
+      [2000, 'consume 1', 'admitted 9/1000ms/1s'],
+    ],
+  },
 }
 
 async function ask(
@@ -225,6 +237,7 @@ async function ask(
   last: Decision | undefined,
 ): Promise<Decision | boolean> {
   if (verb === 'refund') return limiter.refund(last as Decision)
+  if (verb === 'settle') return limiter.settle(last as Decision, cost)
   return limiter[verb as 'consume' | 'peek']('one', { cost })
 }
 
@@ -271,6 +284,10 @@ describe.each(benches)('holding, in $name', (bench) => {
     expect(short(await without.consume('one'))).toBe('refused 0/500ms/1s by second after 0.5')
     under.advance(500)
     expect(short(await without.consume('one'))).toBe('admitted 5/1000ms/1s')
+    // Nor does it promise what the calls that are held will have taken.
+    await limiter.consume('one', { cost: 5 })
+    await limiter.consume('one', { cost: 10 })
+    expect(short(await without.consume('one'))).toBe('refused 0/2000ms/2s by second after 2')
   })
 
   it('hands what is held on when a window becomes shorter or longer', async () => {

@@ -52,9 +52,9 @@ export function windowAfter([used, endUs, held]: Window, cost: number, policy: F
   return isHeld(used, cost, policy) ? [used, endUs, held + cost] : [used + cost, endUs, held]
 }
 
-/** Units that may still be taken ahead of the next window, by calls held until it begins. */
-export function spareOf([, endUs, held]: Window, nowUs: number, policy: FixedWindowPolicy): number {
-  return endUs - nowUs <= (policy.holdUs ?? 0) ? Math.max(0, heldMost(policy) - held) : 0
+/** Units that may be taken ahead of the next window in all, so long before it begins. */
+export function aheadMost(leftUs: number, policy: FixedWindowPolicy): number {
+  return policy.holdUs !== undefined && leftUs <= policy.holdUs ? heldMost(policy) : 0
 }
 
 /** Whether a call that fits does so only in the next window. */
@@ -71,8 +71,8 @@ export const fixedWindowMeter: Meter<FixedWindowPolicy> = {
   view([used = 0, endUs = 0, spare = 0], cost, taken, nowUs, policy) {
     const { quota, windowUs } = policy
     const leftUs = endUs - nowUs
-    // The next window begins with what is held for it.
-    const ahead = leftUs <= (policy.holdUs ?? 0) ? heldMost(policy) - spare : 0
+    // The next window begins with what is held for it, which may be more than its quota: a call came to cost more.
+    const ahead = aheadMost(leftUs, policy) - spare
     // A call that is held is told of the window in which it is let go.
     const held = taken && isHeld(used, cost, policy)
     const before = held ? ahead : used

@@ -3,8 +3,8 @@ import type { Policy } from '../policy.js'
 /**
  * What a store read of one policy, as whole numbers by the store's clock, decayed to now and before any charge.
  * - token and leaky bucket: ticks in use
- * - fixed window: units used, end of the window (µs); where calls may be held, the units that may still be taken
- *   ahead of the next window
+ * - fixed window: units used, end of the window (µs), the units that may still be taken ahead of the next window;
+ *   negative where more are held for it than may be taken now
  * - sliding window counter: units of this window, units of the one before, start of this window (µs), the estimate
  * - sliding window log: units used, when the first of them comes back, when the cost asked for fits, when it would
  *   fit again had it been taken (µs)

@@ -1,6 +1,12 @@
 import { bucketWith, type Count, isDated, levelAt, renewed } from '../algorithm/bucket.js'
 import { dropEnded, type Leases, leasesTaken } from '../algorithm/concurrency-leases.js'
-import { isDatedWindow, spareOf, windowAfter, windowAt, windowWith } from '../algorithm/fixed-window-count.js'
+import {
+  aheadMost,
+  isDatedWindow,
+  windowAfter,
+  windowAt,
+  windowWith,
+} from '../algorithm/fixed-window-count.js'
 import type { Reading } from '../algorithm/meter.js'
 import { counterEstimate, counterWith, countsAt, isDatedCounter } from '../algorithm/sliding-counter-count.js'
 import { addToLog, type Log, readLog, settleLog } from '../algorithm/sliding-log-record.js'
@@ -27,9 +33,8 @@ export function readState(state: State | undefined, cost: number, nowUs: number,
     case 'leaky-bucket':
       return [levelAt(count, nowUs, policy)]
     case 'fixed-window': {
-      const window = windowAt(count, nowUs, policy)
-      const [used, endUs] = window
-      return policy.holdUs === undefined ? [used, endUs] : [used, endUs, spareOf(window, nowUs, policy)]
+      const [used, endUs, held] = windowAt(count, nowUs, policy)
+      return [used, endUs, aheadMost(endUs - nowUs, policy) - held]
     }
     case 'sliding-window-counter': {
       const [current, previous, startUs] = countsAt(count, nowUs, policy)

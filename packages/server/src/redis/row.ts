@@ -53,8 +53,8 @@ function words(kind: string, ...numbers: readonly number[]): readonly string[] {
 }
 
 /** How many numbers the script answers for a policy. */
-export function wordsOf({ algorithm, holdUs }: Policy): number {
-  if (algorithm === 'fixed-window') return holdUs === undefined ? 2 : 3
+export function wordsOf({ algorithm }: Policy): number {
+  if (algorithm === 'fixed-window') return 3
   return algorithm === 'sliding-window-counter' || algorithm === 'sliding-window-log' ? 4 : 1
 }
 
