@@ -8,6 +8,8 @@ export interface Seen {
   readonly method: string
   readonly path: string
   readonly headers: IncomingMessage['headers']
+  /** Names and values in turn, as they came. */
+  readonly raw: readonly string[]
   readonly body: Buffer
   readonly atMs: number
 }
@@ -42,8 +44,8 @@ export async function serve(handler: Handler): Promise<TestServer> {
     } catch {
       return
     }
-    const { method = '', url = '', headers } = request
-    const entry = { method, path: url, headers, body: Buffer.concat(chunks), atMs }
+    const { method = '', url = '', headers, rawHeaders: raw } = request
+    const entry = { method, path: url, headers, raw, body: Buffer.concat(chunks), atMs }
     seen.push(entry)
     handler(entry, response, seen.length)
   })

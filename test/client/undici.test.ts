@@ -376,6 +376,148 @@ describe('A handler hears as from undici itself', () => {
   })
 })
 
+describe('What is sent', () => {
+  const forms: readonly (readonly [string, () => unknown])[] = [
+    ['none', () => undefined],
+    ['null', () => null],
+    [
+      'an object',
+      () => ({ 'X-Case': 'v', 'x-list': ['1', '2'], 'x-null': null, 'x-not': undefined, 'x-n': 7 }),
+    ],
+    ['names and values', () => ['Cookie', 'a=1', 'cookie', 'b=2', 'X-Case', 'v', 'x-m', '1', 'x-m', '2']],
+    ['names and lists', () => ['X-Case', ['1', '2']]],
+    ['a Map', () => new Map([['X-Case', 'v']])],
+    ['Headers', () => new Headers([['X-Case', 'v']])],
+    [
+      'a generator',
+      function* () {
+        yield ['X-Case', 'v']
+        yield ['X-Case', 'w']
+      },
+    ],
+    ['latin', () => ({ 'x-latin': 'é' })],
+    ['a host', () => ({ host: 'example.org', connection: 'close' })],
+    ['beyond latin', () => ({ 'x-uni': '€' })],
+    ['a bad name', () => ({ 'bad name': 'x' })],
+    ['a line break', () => ({ 'x-nl': 'a\nb' })],
+    ['an odd list', () => ['odd']],
+    ['pairs', () => [['a', 'b']]],
+    ['triples', () => new Set([['a', 'b', 'c']])],
+    ['a text', () => 'text'],
+    ['bytes', () => ({ 'x-buf': Buffer.from('hi') })],
+    ['a symbol', () => ({ 'x-symbol': Symbol('q') })],
+    ['a thing without text', () => ({ 'x-thing': Object.create(null) })],
+    ['a length that is wrong', () => ({ 'content-length': '3' })],
+    ['a length twice', () => ['content-length', '1', 'Content-Length', '1']],
+    ['what undici sets', () => ({ 'transfer-encoding': 'chunked' })],
+  ]
+  it.each(forms)('of fields given as %s is what undici would send or refuse', async (_what, make) => {
+    const server = await serve(inTurn({}))
+    const plain = new Agent()
+    onTestFinished(() => plain.destroy())
+    const options = { tellInstance: true, retry: { idempotencyKey: true } } as const
+    const ended: unknown[] = []
+    for (const dispatcher of [plain, start().dispatcher, start(options).dispatcher]) {
+      const given = post('a', { headers: make() })
+      const error = await call(dispatcher, server.url, given).then(
+        () => undefined,
+        ({ name, message }: Error) => `${name} ${message}`,
+      )
+      const own = /^(ratepact-instance|idempotency-key)$/i
+      const raw = error === undefined ? (server.seen.at(-1)?.raw ?? []) : []
+      ended.push({ error, raw: raw.filter((_each, at) => !own.test(raw[at - (at % 2)] ?? '')) })
+      if (dispatcher !== plain && error === undefined)
+        expect(raw.filter((each) => own.test(each))).toHaveLength(ended.length === 3 ? 2 : 0)
+    }
+    expect(ended).toEqual([ended[0], ended[0], ended[0]])
+  })
+
+  it('is what was given at the call, though it waits and is sent again', async () => {
+    const server = await serve(inTurn(short, {}))
+    const { dispatcher } = start()
+    for (const headers of [
+      { authorization: 'a' },
+      ['authorization', 'a'],
+      new Map([['authorization', 'a']]),
+    ]) {
+      const options = { origin: server.url, path: '/a', method: 'GET', headers } as Dispatcher.RequestOptions
+      const answer = dispatcher.request(options)
+      options.path = '/b'
+      if (headers instanceof Map) headers.set('authorization', 'b')
+      else Object.assign(headers, Array.isArray(headers) ? { 1: 'b' } : { authorization: 'b' })
+      expect((await answer).statusCode).toBe(200)
+    }
+    const sent = server.seen.map(({ path, headers }) => [path, headers.authorization])
+    expect(sent).toEqual(Array(4).fill(['/a', 'a']))
+  })
+
+  it.each([
+    ['/a//b', '/a//b'],
+    ['//other.example/x', '//other.example/x'],
+    ['/\\other.example/x', '//other.example/x'],
+    ['/@other.example/x', '/@other.example/x'],
+    ['http://other.example/x?y', '/x?y'],
+  ])('to a path of %s belongs to the origin that it is sent to', async (path, shown) => {
+    const server = await serve(inTurn(short, {}))
+    const seen: string[] = []
+    const { dispatcher, pacing } = start({
+      route: ({ url }) => {
+        seen.push(url)
+        return ''
+      },
+      onEvent: ({ partition }) => seen.push(partition),
+    })
+    for (const origin of [server.url, `${server.url}/`, new URL(server.url)]) {
+      const { body } = await dispatcher.request({ origin, path, method: 'GET' })
+      await body.dump()
+    }
+    const urls = seen.filter((each) => each.startsWith('http') && !/ \(\d+\)$/.test(each))
+    expect(new Set(urls.filter((url) => url.endsWith(shown)))).toEqual(new Set([`${server.url}${shown}`]))
+    expect(seen.every((each) => each.startsWith(server.url))).toBe(true)
+    expect(pacing.queue.waiting).toBe(0)
+  })
+
+  it('has its query in the URL that its route is told by', async () => {
+    const server = await serve(inTurn({}))
+    const seen: string[] = []
+    const { dispatcher } = start({ route: ({ url }) => String(seen.push(url)) })
+    await call(dispatcher, `${server.url}/a`, { query: { resource: 'core', list: [1, 2], none: null } })
+    expect(seen).toEqual([`${server.url}/a?resource=core&list=1&list=2&none=`])
+    expect(server.seen.map(({ path }) => path)).toEqual(['/a?resource=core&list=1&list=2&none='])
+  })
+})
+
+it('A body that is never sent is let go of', async () => {
+  const { dispatcher, pacing } = start()
+  await pacing.close()
+  let left = 0
+  const generator = (async function* () {
+    try {
+      yield 'a'
+    } finally {
+      left += 1
+    }
+  })()
+  const stream = new Readable({ read() {} })
+  const web = new ReadableStream({
+    cancel: () => {
+      left += 1
+    },
+  })
+  await generator.next()
+  for (const body of [stream, web, generator]) {
+    const all = listener()
+    dispatcher.dispatch(
+      { origin: 'http://127.0.0.1:1', path: '/', method: 'POST', body } as never,
+      all.handler,
+    )
+    await all.ended
+    expect(all.heard).toEqual(['error RateLimitError'])
+  }
+  await until(() => left === 2)
+  expect(stream.destroyed).toBe(true)
+})
+
 describe('Bodies', () => {
   it('flow no faster than they are read', async () => {
     const chunk = Buffer.alloc(65_536)
@@ -658,6 +800,23 @@ describe('Beside others', () => {
     expect(await body.text()).toBe('ok')
   })
 
+  it('is told the origin of such a dispatcher, and knows its limits by it', async () => {
+    const limits = { ratelimit: '"b";r=5;t=60', 'ratelimit-policy': '"b";q=9;w=60' }
+    const server = await serve(inTurn({ headers: limits }))
+    const other = await serve(inTurn({}))
+    const pacing = pace({ origin: new URL(server.url) })
+    for (const { url, options } of [
+      { url: server.url, options: { path: '/', method: 'GET' } },
+      { url: other.url, options: { path: '/', method: 'GET', origin: other.url } },
+    ] as const) {
+      const client = new Client(url)
+      onTestFinished(() => client.destroy())
+      await (await client.compose(pacing).request(options)).body.dump()
+    }
+    expect(pacing.limits(server.url)).toMatchObject([{ policy: 'b', quota: 9 }])
+    expect(pacing.limits(other.url)).toEqual([])
+  })
+
   it('lets connections be upgraded', async () => {
     const { createServer } = await import('node:http')
     const server = createServer().listen(0, '127.0.0.1')
@@ -685,6 +844,10 @@ it.each([
   [{ retry: { classify: () => 'ok' } }, 'Expected retry to have only'],
   [{ maxQueue: -1 }, 'Expected maxQueue to be'],
   [null, 'Expected options to be an object, got null'],
+  [{ origin: 'api.example' }, 'Expected origin to be an http or https URL without a path, got "api.example"'],
+  [{ origin: 'ftp://api.example' }, 'Expected origin to be an http or https URL without a path'],
+  [{ origin: 'https://api.example/v1' }, 'Expected origin to be an http or https URL without a path'],
+  [{ origin: 5 }, 'Expected origin to be an http or https URL without a path, got 5'],
 ])('Options %o are refused', (options, message) => {
   expect(() => pace(options as never)).toThrow(message)
 })

@@ -5,6 +5,7 @@ import type { Outcome } from '../outcome.js'
 import type { Sent } from '../turn.js'
 import { Attempt } from './attempt.js'
 import { Controller, type Flow } from './controller.js'
+import { discard } from './request.js'
 
 type Handler = Dispatcher.DispatchHandler
 
@@ -18,6 +19,7 @@ export class Exchange {
   readonly #base: Base
   readonly #handler: Handler
   readonly #dispatch: (attempt: Attempt) => boolean
+  readonly #body: unknown
   readonly #context = { history: [] as URL[] }
   /** The last attempt; while another one waits it is kept aside. */
   #attempt: Attempt | undefined
@@ -30,12 +32,14 @@ export class Exchange {
     parts: Omit<CourseParts, 'signal'>,
     dispatch: (attempt: Attempt) => boolean,
     handler: Handler,
+    body: unknown,
   ) {
     this.controller = new Controller((reason) => this.#aborted(reason))
     this.course = new Course(base.settings, base.closing, { ...parts, signal: this.controller })
     this.#base = base
     this.#handler = handler
     this.#dispatch = dispatch
+    this.#body = body
   }
 
   get settings(): Base['settings'] {
@@ -116,7 +120,11 @@ export class Exchange {
 
   fail(error: Error): void {
     this.#settle()
-    this.#tellError(error)
+    try {
+      this.#tellError(error)
+    } finally {
+      if (this.course.attempts === 0) discard(this.#body, error)
+    }
   }
 
   /** Waits for its turn and is dispatched; at once where nothing holds it back. */

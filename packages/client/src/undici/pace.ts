@@ -1,14 +1,14 @@
 import type { Dispatcher } from 'undici'
 import { Base } from '../base.js'
 import { type CallOptions, readCallOptions } from '../call-options.js'
-import { checkMembers } from '../check.js'
+import { checkMembers, expected } from '../check.js'
 import { type ClientOptions, readOptions } from '../options.js'
 import type { KnownLimit } from '../pace/pace.js'
 import type { CloseOptions, QueueOverview } from '../paced-fetch.js'
 import type { RetryOptions } from '../retry-options.js'
 import { readTarget } from '../target.js'
 import { Exchange } from './exchange.js'
-import { isConsumable, pairsOf, targetOf } from './request.js'
+import { copyOf, isConsumable, type Pairs, targetOf, withPairs } from './request.js'
 
 /**
  * Those of `createFetch` but for `fetch`, in whose place the dispatcher stands, and `retry.classify`, since an interceptor has no
@@ -16,6 +16,12 @@ import { isConsumable, pairsOf, targetOf } from './request.js'
  */
 export interface PacingOptions extends Omit<ClientOptions, 'fetch' | 'retry'> {
   readonly retry?: Omit<RetryOptions, 'classify'> | undefined
+  /**
+   * Where calls go that do not say so: those of a `Client` or a `Pool`. An interceptor cannot see it, and without it paces
+   * such calls together as of an origin without a name, which `limits()`, `dialects()` and events do not know.
+   * @default none
+   */
+  readonly origin?: string | URL | undefined
 }
 
 /** An interceptor for `dispatcher.compose()`, and what it knows. One may serve several dispatchers, which then share what it learns. */
@@ -50,15 +56,17 @@ const retryMembers = ['statuses', 'methods', 'networkErrors', 'idempotencyKey', 
  * @throws TypeError or RangeError for an option that makes no sense.
  */
 export function pace(options: PacingOptions = {}): Pacing {
-  const settings = readOptions(options)
-  if ('fetch' in options) throw new TypeError('Expected options to have no fetch, since the dispatcher sends')
-  if (options.retry !== undefined) checkMembers('retry', options.retry, retryMembers)
+  const { origin, ...rest } = Object(options) as PacingOptions
+  const settings = readOptions(Object(options) === options ? rest : options)
+  if ('fetch' in rest) throw new TypeError('Expected options to have no fetch, since the dispatcher sends')
+  if (rest.retry !== undefined) checkMembers('retry', rest.retry, retryMembers)
+  const own = readOrigin(origin)
   const base = new Base(settings)
   let unnamed = 0
   const compose = (dispatch: Dispatcher.Dispatch): Dispatcher.Dispatch => {
     // A dispatcher of one origin is not told it with each call, and does not tell it.
     unnamed += 1
-    const unknown = `http://dispatcher-${unnamed}.invalid`
+    const unknown = own ?? `http://dispatcher-${unnamed}.invalid`
     return (options, handler) => {
       if (options.method === 'CONNECT' || options.upgrade) return dispatch(options, handler)
       return start(base, dispatch, unknown, options, handler)
@@ -87,13 +95,28 @@ function start(
     )
   const { rateLimit } = options as { rateLimit?: CallOptions }
   const about = readCallOptions(rateLimit, base.settings.perCall)
-  const given = pairsOf(options.headers)
-  const target = targetOf(options, given, unknown)
+  const copy = copyOf(options)
+  const read = targetOf(copy, unknown)
   // What is none of ours to understand is undici's to refuse.
-  if (target === undefined) return dispatch(options, handler)
-  const headers = base.headersOf(target, given)
-  const sent = headers === given ? options : { ...options, headers: [...new Headers(headers)].flat() }
+  if (read === undefined) return dispatch(copy, handler)
+  const { target, pairs } = read
+  const headers = base.headersOf(target, pairs) as Pairs
+  const added = headers.slice(pairs.length)
+  const sent = added.length === 0 ? copy : withPairs(copy, added)
   const repeatable = !isConsumable(options.body)
-  const parts = { about, target: target.with(headers), repeatable, ...base.place(target) }
-  return new Exchange(base, parts, (attempt) => dispatch(sent, attempt), handler).start()
+  const own = added.length === 0 ? target : target.with(headers)
+  const parts = { about, target: own, repeatable, ...base.place(target) }
+  return new Exchange(base, parts, (attempt) => dispatch(sent, attempt), handler, sent.body).start()
+}
+
+/** @throws TypeError for what is no origin */
+function readOrigin(origin: unknown): string | undefined {
+  if (origin === undefined) return undefined
+  const {
+    protocol,
+    href,
+    origin: read,
+  } = URL.canParse(String(origin)) ? new URL(String(origin)) : ({} as Partial<URL>)
+  if (/^https?:$/.test(protocol ?? '') && href === `${read}/`) return read
+  throw new TypeError(expected('origin', 'an http or https URL without a path', origin))
 }

@@ -1,42 +1,82 @@
 import type { Dispatcher } from 'undici'
 import { Target } from '../target.js'
 
-type Given = Dispatcher.DispatchOptions['headers']
+type Options = Dispatcher.DispatchOptions
+type Given = Options['headers']
+export type Pairs = [string, string][]
 
-/** The target of what undici is asked to send; undefined for what makes no sense. */
+/** A call as it was given, which its caller may change for another one while it waits. */
+export function copyOf(options: Options): Options {
+  const copy = { ...options }
+  if (copy.headers) copy.headers = copyHeaders(copy.headers)
+  return copy
+}
+
+/** Headers that can be read twice: names and values in turn, or an object; what is neither is for undici to refuse. */
+function copyHeaders(given: NonNullable<Given>): NonNullable<Given> {
+  if (typeof given !== 'object') return given
+  if (Array.isArray(given)) return given.map(copyValue)
+  if (!(Symbol.iterator in given)) {
+    const copy: Record<string, string | string[] | undefined> = { ...given }
+    for (const name in copy) copy[name] = copyValue(copy[name])
+    return copy
+  }
+  const pairs = [...(given as Iterable<[string, string]>)]
+  const sound = pairs.every((pair) => Array.isArray(pair) && pair.length === 2)
+  return sound ? pairs.flatMap(([name, value]) => [name, copyValue(value)]) : new Set(pairs)
+}
+
+function copyValue<T>(value: T): T {
+  return Array.isArray(value) ? ([...value] as T) : value
+}
+
+/** The target of what undici is asked to send, and its headers; undefined for what makes no sense. */
 export function targetOf(
-  { origin, path, method }: Dispatcher.DispatchOptions,
-  headers: [string, string][] | undefined,
+  { origin, path, query, method, headers }: Options,
   unknown: string,
-): Target | undefined {
+): { readonly target: Target; readonly pairs: Pairs } | undefined {
   try {
-    const location = new URL(path, origin ?? unknown)
-    return new Target(location, String(method).toUpperCase(), headers)
+    const location = locationOf(origin ?? unknown, path)
+    for (const [name, value] of Object.entries(query ?? {}))
+      for (const each of [value].flat()) location.searchParams.append(name, String(each ?? ''))
+    const pairs = pairsOf(headers)
+    const target = new Target(location, String(method).toUpperCase(), headers ? pairs : undefined)
+    return (target.bare || target.headers) && { target, pairs }
   } catch {
     return undefined
   }
 }
 
-/** Headers in any of undici's forms: names and values in turn, pairs, or an object; values may be lists. */
-export function pairsOf(headers: Given): [string, string][] | undefined {
-  if (headers === undefined || headers === null) return undefined
-  return [...entriesOf(headers)].flatMap(([name, value]) =>
-    (Array.isArray(value) ? value : value === undefined || value === null ? [] : [value]).map(
-      (each): [string, string] => [name, String(each)],
-    ),
-  )
+/** A call goes to its origin, whatever host its path may name. */
+function locationOf(origin: string | URL, path: string): URL {
+  const root = typeof origin === 'string' ? origin.replace(/\/$/, '') : origin.origin
+  if (path.startsWith('/')) return new URL(root + path)
+  const { pathname, search } = new URL(path)
+  return new URL(root + pathname + search)
 }
 
-function entriesOf(headers: NonNullable<Given>): Iterable<readonly [string, unknown]> {
-  if (!Array.isArray(headers)) {
-    return Symbol.iterator in headers
-      ? (headers as Iterable<readonly [string, unknown]>)
-      : Object.entries(headers)
+/** @throws for what undici refuses */
+function pairsOf(headers: Given): Pairs {
+  const pairs: Pairs = []
+  const add = (name: string, value: unknown): void => {
+    if (value === undefined) return
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) throw new TypeError(name)
+    for (const each of [value].flat()) pairs.push([name, `${each ?? ''}`])
   }
-  if (Array.isArray(headers[0])) return headers as unknown as [string, unknown][]
-  return headers.flatMap((name: string, index) =>
-    index % 2 === 0 ? [[name, headers[index + 1]] as const] : [],
-  )
+  if (Array.isArray(headers)) {
+    for (let at = 0; at < headers.length; at += 2) add(headers[at] as string, headers[at + 1])
+  } else if (headers) {
+    if (typeof headers !== 'object' || headers instanceof Set) throw new TypeError('headers')
+    for (const [name, value] of Object.entries(headers)) add(name, value)
+  }
+  return pairs
+}
+
+/** The call with more fields after its own, in the form of those. */
+export function withPairs(options: Options, more: Pairs): Options {
+  const { headers } = options
+  if (Array.isArray(headers)) return { ...options, headers: [...headers, ...more.flat()] }
+  return { ...options, headers: { ...(headers as Record<string, string>), ...Object.fromEntries(more) } }
 }
 
 /** What can be read once: streams and iterators, but neither text nor bytes nor forms. */
@@ -48,4 +88,14 @@ export function isConsumable(body: unknown): boolean {
 /** An iterable that is its own iterator; a FormData or a list gives a new one each time. */
 function isOneIterator(body: object): boolean {
   return Symbol.iterator in body && 'next' in body
+}
+
+/** Lets go of a body that will not be sent, and of what it holds. */
+export function discard(body: unknown, reason: Error): void {
+  if (!isConsumable(body)) return
+  const source = body as Record<string, ((...given: unknown[]) => unknown) | undefined>
+  source.on?.('error', () => {})
+  const stop = source.destroy ?? source.cancel ?? source.return
+  // What fails in it is nobody's concern any more.
+  new Promise((resolve) => resolve(stop?.call(source, reason))).catch(() => {})
 }
