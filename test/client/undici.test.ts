@@ -1,7 +1,7 @@
 import { Readable, Writable } from 'node:stream'
 import { type ClientEvent, RateLimitError } from '@ratepact/client'
 import { dialects } from '@ratepact/client/dialects'
-import { type Pacing, type PacingOptions, pace } from '@ratepact/client/undici'
+import { type Pacing, type PacingOptions, pace, withRateLimit } from '@ratepact/client/undici'
 import { Agent, Client, type Dispatcher, FormData, fetch, interceptors, request } from 'undici'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { inTurn, serve, until } from './http.js'
@@ -485,6 +485,28 @@ describe('What is sent', () => {
     expect(seen).toEqual([`${server.url}/a?resource=core&list=1&list=2&none=`])
     expect(server.seen.map(({ path }) => path)).toEqual(['/a?resource=core&list=1&list=2&none='])
   })
+})
+
+it('A call says of itself what undici’s types do not know', async () => {
+  const server = await serve(
+    inTurn({ headers: { ratelimit: '"a";r=1;t=60', 'ratelimit-policy': '"a";q=9;w=60' } }),
+  )
+  const { dispatcher } = start({ maxWaitSeconds: 1 })
+  const { body } = await request(
+    server.url,
+    withRateLimit({ dispatcher, method: 'POST', headers: ['a', 'b'] }, { priority: 1 }),
+  )
+  await body.dump()
+  const dear = { cost: 2 }
+  await expect(request(server.url, withRateLimit({ dispatcher }, dear))).rejects.toThrow(RateLimitError)
+  const parts = { origin: server.url, path: '/', method: 'GET' as const }
+  await expect(dispatcher.request(withRateLimit(parts, dear))).rejects.toThrow(RateLimitError)
+  const sink = () => new Writable()
+  await expect(dispatcher.stream(withRateLimit(parts, dear), sink)).rejects.toThrow(RateLimitError)
+  // @ts-expect-error: this is why
+  await expect(request(server.url, { dispatcher, rateLimit: dear })).rejects.toThrow(RateLimitError)
+  // @ts-expect-error: no such option
+  await expect(request(server.url, withRateLimit({ dispatcher }, { weight: 2 }))).rejects.toThrow('weight')
 })
 
 it('A body that is never sent is let go of', async () => {

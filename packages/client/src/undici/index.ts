@@ -1,2 +1,3 @@
 export type { Pacing, PacingOptions } from './pace.js'
 export { pace } from './pace.js'
+export { withRateLimit } from './with-rate-limit.js'

@@ -42,7 +42,7 @@ const retryMembers = ['statuses', 'methods', 'networkErrors', 'idempotencyKey', 
 
 /**
  * Makes an interceptor that holds calls back until the limits that a server states allow them, and sends refusals again. A call
- * can say more about itself by `rateLimit` among its options, as with `createFetch`.
+ * can say more about itself by `rateLimit` among its options, as with `createFetch`: see `withRateLimit`.
  *
  * A call whose body is a stream gets its refusal back, since that can be read once. Connections that are upgraded are let through.
  *
