@@ -293,6 +293,19 @@ describe('the answer after a refusal', () => {
     expect(clock.pending).toBe(0)
   })
 
+  it('reads those to their end before it is sent again, which frees the connection, or ends them after a second', async () => {
+    const endless = new Readable({ read: () => {} })
+    const whole = Readable.from([Buffer.from('text')])
+    for (const body of [whole, endless]) {
+      const refused = Object.defineProperty(respond(429, { 'retry-after': '1' }), 'body', { value: body })
+      const { clock, fetch } = fakeServer((number) => (number === 1 ? refused : respond(200)))
+      expect((await clock.runUntil(createFetch({ fetch, clock })('http://api.test/'))).status).toBe(200)
+      await clock.advance(1000)
+      expect([body.readableEnded, body.destroyed]).toEqual([body === whole, true])
+      expect(clock.pending).toBe(0)
+    }
+  })
+
   it('is the refusal itself, whole, when a longer block makes the wait too long after all', async () => {
     // The first call waits one second; meanwhile the second is told to wait a minute.
     const { clock, fetch } = fakeServer((number) => {
@@ -313,5 +326,49 @@ describe('the answer after a refusal', () => {
     expect(await two.text()).toBe('the second refusal')
     expect(clock.now()).toBeLessThan(1000)
     expect(clock.pending).toBe(0)
+  })
+})
+
+describe('a stream that is never sent', () => {
+  const streams = (ended: string[]): Record<string, () => RequestInit> => {
+    const web = (): ReadableStream => new ReadableStream({ cancel: () => void ended.push('ended') })
+    return {
+      'a web stream': () => ({ body: web() }),
+      'a Node stream': () => ({
+        body: new Readable({
+          read: () => {},
+          destroy: (_error, done) => done(void ended.push('ended') as never),
+        }) as never,
+      }),
+    }
+  }
+  const asRequest = ({ body }: RequestInit): Request =>
+    new Request('http://api.test/', { method: 'POST', body, duplex: 'half' } as RequestInit)
+
+  it('is ended, as fetch does for a call that is aborted, whatever kept the call', async () => {
+    const ended: string[] = []
+    const empty = { ratelimit: '"a";r=0;t=100', 'ratelimit-policy': '"a";q=1;w=100' }
+    for (const [kind, make] of Object.entries(streams(ended))) {
+      const { clock, fetch, sent } = fakeServer(() => respond(200, empty))
+      const api = createFetch({ fetch, clock, maxWaitSeconds: 1 })
+      await api('http://api.test/')
+      const post = { method: 'POST', duplex: 'half' } as RequestInit
+      const waiting = new AbortController()
+      const patient = { maxWaitSeconds: 200 }
+      const calls = [
+        api('http://api.test/', { ...post, ...make() }),
+        api('http://api.test/', { ...post, ...make(), signal: AbortSignal.abort() }),
+        api('http://api.test/', { ...post, ...make(), rateLimit: patient, signal: waiting.signal }),
+        api('http://api.test/', { ...post, ...make(), rateLimit: patient }),
+        ...(kind === 'a web stream' ? [api(asRequest(make()))] : []),
+      ]
+      const outcomes = Promise.allSettled(calls)
+      waiting.abort()
+      await clock.advance(1)
+      await api.close()
+      for (const { status } of await outcomes) expect([kind, status]).toEqual([kind, 'rejected'])
+      await vi.waitFor(() => expect(ended.splice(0)).toHaveLength(calls.length))
+      expect(sent).toHaveLength(1)
+    }
   })
 })

@@ -22,7 +22,7 @@ export interface Outgoing {
    */
   next(last: boolean): Arguments | Promise<Arguments>
   /** Lets go of what was kept for an attempt that never came. */
-  done(): void
+  done(): unknown
 }
 
 /** Takes the body as it is now: what the caller changes afterwards changes nothing. */
@@ -31,10 +31,15 @@ export function outgoing(input: FetchInput, init: RequestInit): Outgoing {
   if (isNone(body) && isRequest(input) && hasBody(input)) return outgoingRequest(input, init)
   const made = typeof body === 'function'
   const taken = isNone(body) || made ? init : { ...init, body: copyBody(body as Body) }
+  let unsent = isConsumable(body)
   return {
-    repeatable: !isConsumable(body),
-    next: () => (made ? withBody(input, init, body as BodyFactory) : { input, init: taken }),
-    done: () => {},
+    repeatable: !unsent,
+    next() {
+      unsent = false
+      return made ? withBody(input, init, body as BodyFactory) : { input, init: taken }
+    },
+    // fetch does so for a call that was aborted before; what is never sent holds nothing open.
+    done: () => unsent && cancelBody(body),
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Clock } from '@ratepact/contract'
 import { Alarm } from './alarm.js'
 import type { Attempted } from './attempt.js'
-import { cancelBody } from './cancel.js'
+import { cancelBody, isNodeStream } from './cancel.js'
 import { split } from './split.js'
 
 /** Up to here a refusal is kept, for the case that its call cannot be sent again after all. */
@@ -27,7 +27,7 @@ export interface Aside {
  */
 export function setAside(answer: Attempted, clock: Clock): Aside {
   const halves = split(answer.response)
-  if (halves === undefined) return { take: () => answer, drop: () => {} }
+  if (halves === undefined) return { take: () => answer, drop: () => drainNode(answer.response.body, clock) }
   const { copy, reader } = halves
   let kept = true
   const stopKeeping = (): void => {
@@ -50,6 +50,15 @@ export function setAside(answer: Attempted, clock: Clock): Aside {
     },
     drop: () => cancelBody(copy.body),
   }
+}
+
+/** A stream of Node cannot be read twice: it is kept as it is, and what is not needed flows away, for a second at most. */
+function drainNode(body: unknown, clock: Clock): void {
+  if (!isNodeStream(body)) return
+  const alarm = new Alarm(clock, () => cancelBody(body))
+  alarm.set(clock.now() + mostMs)
+  for (const event of ['end', 'close', 'error']) body.on(event, () => alarm.clear())
+  body.resume()
 }
 
 /** An attempt that got no answer. */
