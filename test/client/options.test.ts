@@ -53,6 +53,19 @@ const nonsense: [options: unknown, message: string][] = [
   [{ policies: [{ quota: 5 }] }, 'Expected policies[0].policy to be a string, got undefined'],
   [{ policies: [{ policy: 'a', quota: -5 }] }, 'Expected policies[0].quota to be a whole number from 0 to'],
   [{ policies: [{ policy: 'a', quota: 5, windowSeconds: 0 }] }, 'Expected policies[0].windowSeconds to be'],
+  [
+    { policies: [{ policy: 'a', quota: 5, window: 60 }] },
+    'Expected policies[0] to have only policy, quota, unit, windowSeconds, partitionKey, refill, ratePerSecond, got window',
+  ],
+  [{ policies: [{ policy: 'a', quota: 5, unit: 7 }] }, 'Expected policies[0].unit to be a string, got 7'],
+  [
+    { policies: [{ policy: 'a', quota: 5, refill: 'leaky' }] },
+    'Expected policies[0].refill to be one of bucket, window, log, counter, got "leaky"',
+  ],
+  [{ policies: [{ policy: 'a', quota: 5, ratePerSecond: 0 }] }, 'Expected policies[0].ratePerSecond to be'],
+  [{ policies: [{ policy: 'a', quota: 5, partitionKey: 'me' }] }, 'Expected policies[0].partitionKey to be'],
+  [[], 'Expected options to be an object, got an array'],
+  [new Map([['maxWaitSeconds', 5]]), 'Expected options to be an object, got an iterable'],
 ]
 
 const nonsensicalCalls: [rateLimit: unknown, message: string][] = [
@@ -81,6 +94,13 @@ describe('options that make no sense', () => {
       expect(sent).toHaveLength(0)
     })
   }
+
+  it('are refused by close too', () => {
+    const { clock, fetch } = fakeServer(() => respond(200))
+    const close = (options: unknown) => () => void createFetch({ fetch, clock }).close(options as never)
+    expect(close({ drain: 'x' })).toThrow('Expected drain to be true or false, got "x"')
+    expect(close({ drain: undefined })).not.toThrow()
+  })
 
   it('given as undefined count as not given', async () => {
     const { clock, fetch } = fakeServer(() => respond(200))

@@ -1,4 +1,4 @@
-import { checkMembers, expected } from './check.js'
+import { checkBoolean, checkMembers, expected } from './check.js'
 import { closedError } from './errors.js'
 import { withIdempotencyKey } from './idempotency.js'
 import type { Settings } from './options.js'
@@ -82,6 +82,7 @@ export class Base {
 
   close(options: CloseOptions): Promise<void> {
     checkMembers('close options', options, ['drain'])
+    if (options.drain !== undefined) checkBoolean('drain', options.drain)
     this.#closed = true
     if (options.drain !== true) {
       this.#stop.abort(closedError())

@@ -1,3 +1,8 @@
+import type { Refill } from '@ratepact/contract'
+
+/** How units of a policy may come back. */
+export const refills: readonly Refill[] = ['bucket', 'window', 'log', 'counter']
+
 /** How a refused option is told: its name, the rule, and what was given. */
 export function expected(name: string, rule: string, value: unknown): string {
   return `Expected ${name} to be ${rule}, got ${shown(value)}`
@@ -35,9 +40,16 @@ export function checkFunction<T>(name: string, value: T): T {
   throw misfit(name, 'a function', value)
 }
 
+export function checkOneOf(name: string, value: unknown, allowed: readonly unknown[]): void {
+  if (value !== undefined && !allowed.includes(value)) {
+    throw new TypeError(expected(name, `one of ${allowed.join(', ')}`, value))
+  }
+}
+
 /** An object with no other members than those named: a misspelt option must not pass unnoticed. */
 export function checkMembers(name: string, value: unknown, members: readonly string[]): void {
-  if (typeof value !== 'object' || value === null) throw misfit(name, 'an object', value)
+  if (typeof value !== 'object' || value === null || Symbol.iterator in value)
+    throw misfit(name, 'an object', value)
   for (const member of Object.keys(value)) {
     if (!members.includes(member)) {
       throw new TypeError(`Expected ${name} to have only ${members.join(', ')}, got ${member}`)
@@ -63,6 +75,8 @@ function misfit(name: string, rule: string, value: unknown): Error {
 function shown(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.slice(0, 80))
   if (typeof value === 'function') return 'a function'
-  if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'an array' : 'an object'
+  if (Array.isArray(value)) return 'an array'
+  if (typeof value === 'object' && value !== null)
+    return Symbol.iterator in value ? 'an iterable' : 'an object'
   return String(value)
 }

@@ -7,9 +7,12 @@ import {
   checkList,
   checkMembers,
   checkNumber,
+  checkOneOf,
+  checkText,
   checkWhole,
   expected,
   given,
+  refills,
 } from './check.js'
 import { type DialectOptions, readDialect } from './dialect.js'
 import { type ClientEvent, Events } from './events.js'
@@ -43,7 +46,11 @@ export interface ClientOptions {
   readonly partition?: ((request: OutgoingRequest) => string) | undefined
   /** What is called, where limits differ by it. @default method and path, identifiers folded */
   readonly route?: ((request: OutgoingRequest) => string) | undefined
-  /** Policies known beforehand, for every partition; without any the first answer is waited for. @default none */
+  /**
+   * Policies known beforehand, for every partition; without any the first answer is waited for. One whose `unit` is not
+   * `requests` (the default) or `concurrent-requests` holds nothing back before an answer states it.
+   * @default none
+   */
   readonly policies?: readonly QuotaPolicy[] | undefined
   /** What the service means by fields that no standard defines. @default none of them is read */
   readonly dialect?: DialectOptions | undefined
@@ -117,6 +124,10 @@ const optionNames = [
   ...['totalTimeoutSeconds', 'attemptTimeoutSeconds', 'retry', 'backoff', 'clock', 'random', 'onEvent'],
 ]
 
+const policyMembers = [
+  ...['policy', 'quota', 'unit', 'windowSeconds', 'partitionKey', 'refill', 'ratePerSecond'],
+]
+
 /** Timeouts are single timers, and no timer is longer. */
 const mostTimeoutSeconds = 2_147_483
 const mostCost = 999_999_999_999_999
@@ -157,15 +168,19 @@ function readTimeoutMs(name: string, seconds: number | undefined): number {
 }
 
 function readPolicies(policies: readonly QuotaPolicy[] | undefined): readonly QuotaPolicy[] {
-  return checkList('policies', given(policies, []), (name, policy) => {
-    if (typeof policy !== 'object' || policy === null)
-      throw new TypeError(expected(name, 'an object', policy))
-    const { policy: policyName, quota, windowSeconds, unit } = policy as Partial<QuotaPolicy>
-    if (typeof policyName !== 'string')
-      throw new TypeError(expected(`${name}.policy`, 'a string', policyName))
-    checkWhole(`${name}.quota`, quota, 0, mostCost)
+  return checkList('policies', given(policies, []), (name, each) => {
+    checkMembers(name, each, policyMembers)
+    const policy = each as QuotaPolicy
+    const { windowSeconds, unit = 'requests', partitionKey, ratePerSecond } = policy
+    checkText(`${name}.policy`, policy.policy)
+    checkWhole(`${name}.quota`, policy.quota, 0, mostCost)
+    checkText(`${name}.unit`, unit)
     if (windowSeconds !== undefined) checkWhole(`${name}.windowSeconds`, windowSeconds, 1, mostCost)
-    return { ...(policy as QuotaPolicy), unit: unit ?? 'requests' }
+    if (ratePerSecond !== undefined) checkNumber(`${name}.ratePerSecond`, ratePerSecond, 1e-9, mostCost)
+    checkOneOf(`${name}.refill`, policy.refill, refills)
+    if (partitionKey !== undefined && !(partitionKey instanceof Uint8Array))
+      throw new TypeError(expected(`${name}.partitionKey`, 'a Uint8Array', partitionKey))
+    return { ...policy, unit }
   })
 }
 

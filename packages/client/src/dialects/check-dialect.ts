@@ -4,9 +4,11 @@ import {
   checkList,
   checkMembers,
   checkNumber,
+  checkOneOf,
   checkText,
   checkWhole,
   expected,
+  refills,
 } from '../check.js'
 import type { Dialect, LimitRow } from './dialect.js'
 
@@ -49,11 +51,5 @@ function checkRow(name: string, row: unknown): void {
   for (const member of flags)
     if (given[member] !== undefined) checkBoolean(`${name}.${member}`, given[member])
   checkOneOf(`${name}.resetIn`, given.resetIn, ['seconds', 'milliseconds'])
-  checkOneOf(`${name}.refill`, given.refill, ['bucket', 'window', 'log', 'counter'])
-}
-
-function checkOneOf(name: string, value: unknown, allowed: readonly unknown[]): void {
-  if (value !== undefined && !allowed.includes(value)) {
-    throw new TypeError(expected(name, `one of ${allowed.join(', ')}`, value))
-  }
+  checkOneOf(`${name}.refill`, given.refill, refills)
 }
