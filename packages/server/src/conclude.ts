@@ -50,7 +50,7 @@ export function createConclude(parts: ConcludeParts): Conclude {
   function withoutStore(error: unknown, mode: OnStoreFailure, op?: Check, plan?: string): Decision {
     const { decision, receipt } = fallback.decide(error, mode, op)
     if (op === undefined) return noted(decision, receipt)
-    return noted(planned(shards?.whole(decision, op.charges) ?? decision, plan), receipt)
+    return noted(planned(decision, plan), receipt)
   }
 
   function answered(op: Check, reply: Reply, asked: Asked, plan: string | undefined): Decision {

@@ -142,7 +142,14 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
       ? createDenyCache<string>(settings.denyCacheMaxSeconds, settings.holdMs)
       : undefined
   const scopeKeys = createScopeKeys()
-  const fallback = createFallback(clock, breakers, watch, ask.store, scopeKeys)
+  const fallback = createFallback(
+    clock,
+    breakers,
+    watch,
+    ask.store,
+    scopeKeys,
+    (bucket) => shards?.wholeOf(bucket) ?? bucket,
+  )
   fallback.expect(onStoreFailure)
   const effects = createEffects<string>(
     async (op, via = ask.store) => {

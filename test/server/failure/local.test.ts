@@ -26,6 +26,7 @@ interface Setting {
   readonly policies?: readonly Policy[]
   readonly onStoreFailure?: OnStoreFailure
   readonly blocks?: boolean
+  readonly shards?: { readonly client: number }
 }
 
 /** The same for every kind of partition. */
@@ -141,6 +142,52 @@ describe('a process without its store', () => {
       }
     },
   )
+
+  it.each([
+    [80, 8, 20, 4],
+    [80, 8, 4, 20],
+    [1000, 100, 11, 90],
+    [100, 10, 150, 1],
+  ])(
+    'of a quota of %i on %i shards one of %i processes grants %i, and it is charged on shards',
+    async (quota, count, instances, total) => {
+      const policies = [fixedWindow({ name: 'minute', quota, windowSeconds: 60 })]
+      const { clock, store, limiter } = await open({
+        policies,
+        shards: { client: count },
+        onStoreFailure: share(instances),
+        blocks: true,
+      })
+      store.fare(refused())
+      const first = await clock.runUntil(limiter.consume('a'))
+      expect(first).toMatchObject({ source: 'local', limits: [{ quota, available: total - 1 }] })
+      expect(await admitted(clock, limiter, quota)).toBe(total - 1)
+      expect(await clock.runUntil(limiter.refund(first))).toBe(true)
+      expect(await admitted(clock, limiter, 2)).toBe(1)
+      const before = store.asked.length
+      store.fare('up')
+      await clock.advance(1000)
+      await clock.runUntil(limiter.peek('other'))
+      for (let turn = 0; turn < 50; turn += 1) await clock.advance(0)
+      const changes = store.asked.slice(before).flatMap((op) => (op.kind === 'adjust' ? op.changes : []))
+      expect(changes.reduce((sum, { units }) => sum + units, 0)).toBe(total)
+      expect(changes.every(({ owner: { shard } }) => shard !== undefined && shard < count)).toBe(true)
+      await clock.runUntil(limiter.reset('a'))
+      await clock.runUntil(limiter.block('b', 60))
+      store.fare(refused())
+      expect(await admitted(clock, limiter, total + 1)).toBe(total)
+      expect((await clock.runUntil(limiter.consume('b'))).outcome).toBe('blocked')
+    },
+  )
+
+  it('begins with the part that one shard had left', async () => {
+    const { clock, store, limiter } = await open({ shards: { client: 2 }, onStoreFailure: share(1) })
+    for (let call = 0; call < 60; call += 1) await clock.runUntil(limiter.consume('a'))
+    store.fare(refused())
+    const count = await admitted(clock, limiter, 101)
+    expect(count).toBeGreaterThan(0)
+    expect(count).toBeLessThanOrEqual(95)
+  })
 
   it('begins with the part that a partition had left when it was last seen', async () => {
     const { clock, store, limiter } = await open()

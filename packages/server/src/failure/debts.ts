@@ -8,6 +8,8 @@ export interface Debt {
   readonly policy: Policy
   readonly share: Policy
   readonly owner: BucketOwner
+  /** The bucket in which it was granted, as one text. */
+  readonly granted: string
   /** Whether its units, which are negative then, are to be given back. */
   readonly gives: boolean
   readonly parts: Part[]
@@ -30,14 +32,15 @@ interface Part {
 /** A bounded list of what is owed to the store; beyond the bound those of the fewest units are let go. */
 export interface Debts {
   readonly size: number
-  /** Whether the store has not been told of all that was granted of a bucket. */
-  owes(bucket: Pick<Debt, 'policy' | 'owner'>): boolean
+  /** Whether the store has not been told of all that was granted in a bucket. */
+  owes(granted: string): boolean
   /** Notes units that were granted. @returns what they are a part of; undefined where they cannot be charged later */
   add(
     policy: Policy,
     share: Policy,
     owner: BucketOwner,
-    granted: Pick<Change, 'mark' | 'units'>,
+    granted: string,
+    part: Pick<Change, 'mark' | 'units'>,
   ): Debt | undefined
   /**
    * Gives back units that were part of a debt: of those that are owed still at once, of those that are being charged
@@ -74,47 +77,44 @@ export function createDebts(most: number, nowUs: () => number): Debts {
   const debts = createBoundedMap<Debt>(most, {
     worthOf: (debt) => worthOf(debt, nowUs()),
     forgotten(debt) {
-      debt.state = 'lost'
+      end(debt, 'lost')
     },
   })
-  /** How many debts of a bucket are on their way. */
-  const underWay = new Map<string, number>()
+  /** How many debts there are of what was granted in a bucket, in the books and on their way. */
+  const owing = new Map<string, number>()
 
   function keyOf(bucket: Pick<Debt, 'policy' | 'owner'>, gives: boolean): string {
     return gives ? `back ${bucketKey(bucket)}` : bucketKey(bucket)
   }
 
-  function note(like: Pick<Debt, 'policy' | 'share' | 'owner' | 'gives'>, part: Part) {
+  function note(like: Pick<Debt, 'policy' | 'share' | 'owner' | 'granted' | 'gives'>, part: Part) {
     const kept = PARTS[like.policy.algorithm]
     if (kept === 0 || part.units === 0) return undefined
     const key = keyOf(like, like.gives)
-    const { policy, share, owner, gives } = like
-    const debt = debts.get(key) ?? {
-      ...{ policy, share, owner, gives, parts: [], waiting: [] },
-      ...{ state: 'owed' as const, chargedAt: undefined, partOf: undefined },
-    }
-    if (debt.parts.length === 0) debts.set(key, debt)
+    const debt = debts.get(key) ?? begin(key, like)
     addTo(debt, part, nowUs())
     if (debt.parts.length > kept) debt.parts.shift()
     return debt
   }
 
-  /** A debt that was taken out is on its way. */
-  function leaves(debt: Debt): void {
-    debt.state = 'paying'
-    if (debt.gives) return
-    const key = keyOf(debt, false)
-    underWay.set(key, (underWay.get(key) ?? 0) + 1)
+  function begin(key: string, like: Pick<Debt, 'policy' | 'share' | 'owner' | 'granted' | 'gives'>): Debt {
+    const { policy, share, owner, granted, gives } = like
+    const debt: Debt = {
+      ...{ policy, share, owner, granted, gives, parts: [], waiting: [] },
+      ...{ state: 'owed', chargedAt: undefined, partOf: undefined },
+    }
+    debts.set(key, debt)
+    if (!gives) owing.set(granted, (owing.get(granted) ?? 0) + 1)
+    return debt
   }
 
-  /** A debt that was taken out is on its way no longer. */
-  function arrived(debt: Debt, state: Debt['state']): void {
+  /** A debt is owed no longer, or not for itself. */
+  function end(debt: Debt, state: Debt['state']): void {
     debt.state = state
     if (debt.gives) return
-    const key = keyOf(debt, false)
-    const left = (underWay.get(key) ?? 1) - 1
-    if (left > 0) underWay.set(key, left)
-    else underWay.delete(key)
+    const left = (owing.get(debt.granted) ?? 1) - 1
+    if (left > 0) owing.set(debt.granted, left)
+    else owing.delete(debt.granted)
   }
 
   function giveBack(of: Debt, change: Change): boolean {
@@ -139,19 +139,15 @@ export function createDebts(most: number, nowUs: () => number): Debts {
     get size() {
       return debts.size
     },
-    owes(bucket) {
-      if (debts.size === 0 && underWay.size === 0) return false
-      const key = keyOf(bucket, false)
-      return underWay.has(key) || debts.get(key) !== undefined
-    },
-    add: (policy, share, owner, granted) => note({ policy, share, owner, gives: false }, granted),
+    owes: (granted) => owing.size > 0 && owing.has(granted),
+    add: (policy, share, owner, granted, part) => note({ policy, share, owner, granted, gives: false }, part),
     giveBack,
     take(wanted) {
       const taken: Debt[] = []
       while (taken.length < wanted) {
         const debt = debts.takeAny()
         if (debt === undefined) break
-        leaves(debt)
+        debt.state = 'paying'
         taken.push(debt)
       }
       return taken
@@ -163,29 +159,31 @@ export function createDebts(most: number, nowUs: () => number): Debts {
         const debt = debts.get(key)
         if (debt === undefined) continue
         debts.delete(key)
-        leaves(debt)
+        debt.state = 'paying'
         taken.push(debt)
       }
       return taken
     },
     paid(debt, chargedAt) {
-      arrived(debt, 'paid')
+      end(debt, 'paid')
       debt.chargedAt = chargedAt
       giveWaiting(debt)
     },
     putBack(debt) {
-      arrived(debt, 'owed')
       const key = keyOf(debt, debt.gives)
       const since = debts.get(key)
-      if (since === undefined) debts.set(key, debt)
-      else {
+      if (since === undefined) {
+        debt.state = 'owed'
+        debts.set(key, debt)
+      } else {
+        end(debt, 'owed')
         for (const part of debt.parts) addTo(since, part, part.mark)
         debt.partOf = since
       }
       giveWaiting(debt)
     },
     lose(debt) {
-      arrived(debt, 'lost')
+      end(debt, 'lost')
       debt.waiting.length = 0
     },
   }

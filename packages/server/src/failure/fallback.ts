@@ -2,6 +2,7 @@ import type { Clock } from '@ratepact/contract'
 import type { Decision } from '../decision.js'
 import type { FailureReason } from '../events.js'
 import { decisionOf } from '../judge.js'
+import type { Holder } from '../memory/ledger.js'
 import type { Receipt } from '../receipt.js'
 import type { Op, Reply } from '../store.js'
 import type { Breakers } from './breakers.js'
@@ -47,6 +48,7 @@ export function createFallback(
   watch: Watch,
   ask: (op: Op) => Reply | Promise<Reply>,
   scopeKeys: (scope: string) => Uint8Array,
+  wholeOf: <T extends Holder>(bucket: T) => T,
 ): Fallback {
   const instancesOf = createInstances()
   let local: Local | undefined
@@ -66,9 +68,8 @@ export function createFallback(
     // Whether it fits is for the whole quota to say, of which this process has a part.
     if (made === undefined) return { decision: unavailable(op) }
     const said = decisionOf(made.charges, made.reply, op.kind === 'consume', [], scopeKeys)
-    const quotas = op.charges.map(({ policy }) => policy.quota)
     const limits =
-      'limits' in said && said.limits.map((limit, i) => ({ ...limit, quota: quotas[i] ?? limit.quota }))
+      'limits' in said && said.limits.map((limit, i) => ({ ...limit, quota: made.quotas[i] ?? limit.quota }))
     return {
       decision: { ...said, ...(limits && { limits }), source: 'local' } as Decision,
       receipt: made.receipt,
@@ -76,11 +77,12 @@ export function createFallback(
   }
 
   function openLocal(): Local {
-    local ??= createLocal(clock, async (op) => {
+    const pay = async (op: Op) => {
       const reply = await ask(op)
       if (reply.admitted) recovered()
       return reply
-    })
+    }
+    local ??= createLocal(clock, pay, wholeOf)
     return local
   }
 

@@ -1,7 +1,6 @@
 import type { Clock } from '@ratepact/contract'
-import { shareOf } from '../memory/ledger.js'
+import { type Holder, shareOf } from '../memory/ledger.js'
 import { openMemory } from '../memory/store.js'
-import type { Policy } from '../policy.js'
 import { type Receipt, receiptOf } from '../receipt.js'
 import type { Change, Charge, Op, Reply } from '../store.js'
 import { createBlocked } from './blocked.js'
@@ -35,14 +34,28 @@ export interface Local {
 export interface LocalReply {
   /** The charges by the policies of the share. */
   readonly charges: readonly Charge[]
+  /** The quotas of which those are shares. */
+  readonly quotas: readonly number[]
   readonly reply: Reply
   readonly receipt: Receipt | undefined
+}
+
+/** What the store would have charged, and what it is noted as. */
+interface Granted extends Pick<Debt, 'policy' | 'share' | 'owner'> {
+  /** The bucket in which it was granted. */
+  readonly key: string
+  readonly debt: Debt | undefined
 }
 
 /** Beyond so many buckets the ones that matter least are forgotten: an outage must not fill the memory. */
 const MOST_KNOWN = 100_000
 
-export function createLocal(clock: Pick<Clock, 'now'>, ask: (op: Op) => Reply | Promise<Reply>): Local {
+/** @param wholeOf the bucket of a whole partition, of which the store may keep one shard in another */
+export function createLocal(
+  clock: Pick<Clock, 'now'>,
+  ask: (op: Op) => Reply | Promise<Reply>,
+  wholeOf: <T extends Holder>(bucket: T) => T,
+): Local {
   // Time goes by the store's clock as it was last heard, so that windows are those of the store.
   let aheadMs = Date.now() - clock.now()
   const nowMs = () => clock.now() + aheadMs
@@ -54,13 +67,13 @@ export function createLocal(clock: Pick<Clock, 'now'>, ask: (op: Op) => Reply | 
   const debts = createDebts(MOST_KNOWN, nowUs)
 
   /** A bucket that the store spoke of since this process last counted it goes on from there. */
-  function recall(charge: Charge, share: Policy): void {
+  function recall(bucket: Holder): void {
     if (known.size === 0) return
-    const key = bucketKey(charge)
+    const key = bucketKey(bucket)
     const last = known.get(key)
     if (last === undefined) return
     known.delete(key)
-    const bucket = { policy: share, owner: charge.owner }
+    const { policy: share } = bucket
     const before = last.owed ? memory.usedPart(bucket) : 0
     const said = shareState(last, share, nowUs())
     // What the store has not been told of cannot be in what it says.
@@ -68,24 +81,26 @@ export function createLocal(clock: Pick<Clock, 'now'>, ask: (op: Op) => Reply | 
     memory.put(bucket, said)
   }
 
-  /** @param owed what the call was noted as, policy by policy */
-  function effect(op: Op, charges: readonly Charge[], owed: readonly (Debt | undefined)[]): Reply {
+  /** Does to what was granted here what is done with it later, and keeps account of it for the store. */
+  function effect(op: Op, granted: readonly Granted[]): Reply {
     const [reply] = memory.run([op]) as [Reply]
-    if (op.kind !== 'adjust' || owed.length === 0) return reply
+    if (op.kind !== 'adjust' || granted.length === 0) return reply
     const changed = op.changes.map((change) => {
-      const index = charges.findIndex(({ policy }) => policy.name === change.policy.name)
-      const debt = owed[index]
-      if (debt === undefined) return false
-      if (change.units < 0) return debts.giveBack(debt, change)
-      owe(charges[index] as Charge, change)
+      const before = granted.find(({ policy }) => policy.name === change.policy.name)
+      if (before?.debt === undefined) return false
+      if (change.units < 0) return debts.giveBack(before.debt, change)
+      owe(before, change)
       return isOpen(change.policy, change.mark, nowUs())
     })
-    if (owed.some((debt) => debt !== undefined && standingOf(debt).state === 'paid')) repayment.begin()
+    if (granted.some(({ debt }) => debt !== undefined && standingOf(debt).state === 'paid')) repayment.begin()
     return { ...reply, admitted: changed.includes(true) }
   }
 
-  function owe({ policy, owner }: Charge, granted: Change): Debt | undefined {
-    return debts.add(policy, granted.policy, owner, granted)
+  function owe(
+    { policy, share, owner, key }: Omit<Granted, 'debt'>,
+    part: Pick<Change, 'mark' | 'units'>,
+  ): Debt | undefined {
+    return debts.add(policy, share, owner, key, part)
   }
 
   const repayment = createRepayment(debts, ask, nowUs)
@@ -100,14 +115,14 @@ export function createLocal(clock: Pick<Clock, 'now'>, ask: (op: Op) => Reply | 
       for (const [i, charge] of op.charges.entries()) {
         // The places of calls that run here stay taken, whatever others hold.
         if (charge.policy.algorithm === 'concurrency') continue
-        const key = bucketKey(charge)
+        const key = bucketKey(wholeOf(charge))
         const { policy, cost } = charge
         known.set(key, {
           policy,
           reading: reply.readings[i] ?? [],
           taken: taken ? cost : 0,
           nowUs: reply.instants?.[i] ?? reply.nowUs,
-          owed: debts.owes(charge),
+          owed: debts.owes(key),
         })
       }
     },
@@ -124,24 +139,27 @@ export function createLocal(clock: Pick<Clock, 'now'>, ask: (op: Op) => Reply | 
         case 'reset':
           for (const charge of op.charges) {
             for (const debt of debts.takeOf(charge)) debts.lose(debt)
-            known.delete(bucketKey(charge))
-            memory.put(charge, undefined)
+            const whole = wholeOf(charge)
+            known.delete(bucketKey(whole))
+            memory.put(whole, undefined)
           }
           return
         case 'adjust':
           for (const change of op.changes) {
-            const key = bucketKey(change)
+            const key = bucketKey(wholeOf(change))
             const last = known.get(key)
-            if (last !== undefined) known.set(key, changedBy(last, change, nowUs()))
+            // What is known of another shard is as true as it was.
+            if (last?.policy === change.policy) known.set(key, changedBy(last, change, nowUs()))
           }
       }
     },
     decide(op, instances, unpaid) {
       const blockedUs = blocks.untilUs(op.blocks) - nowUs()
       if (blockedUs > 0) return blocked(op, nowUs(), blockedUs)
-      const charges = op.charges.map((charge) => ({ ...charge, policy: shareFor(charge.policy, instances) }))
+      const wholes = op.charges.map(wholeOf)
+      const charges = wholes.map((whole) => ({ ...whole, policy: shareFor(whole.policy, instances) }))
       if (charges.some(({ policy, cost }) => cost > policy.quota)) return undefined
-      for (const [i, charge] of op.charges.entries()) recall(charge, charges[i]?.policy ?? charge.policy)
+      for (const charge of charges) recall(charge)
       const consumes = op.kind === 'consume'
       const once = consumes && op.once !== undefined ? { once: op.once } : {}
       const [reply] = memory.run([
@@ -149,21 +167,24 @@ export function createLocal(clock: Pick<Clock, 'now'>, ask: (op: Op) => Reply | 
           ? { kind: 'consume', charges, lease: op.lease, blocks: [], ...once }
           : { kind: 'peek', charges, blocks: [] },
       ]) as [Reply]
-      if (!consumes || !reply.admitted || reply.replayed) return { charges, reply, receipt: undefined }
+      const quotas = wholes.map(({ policy }) => policy.quota)
+      if (!consumes || !reply.admitted || reply.replayed)
+        return { charges, quotas, reply, receipt: undefined }
       const receipt = receiptOf(charges, reply, op.lease)
-      if (!unpaid)
-        return { charges, reply, receipt: { ...receipt, ...once, via: (later) => effect(later, [], []) } }
-      const owed = charges.map(({ policy, owner, cost }, i) => {
-        const { mark = 0 } = receipt.marks[i] ?? {}
-        return owe(op.charges[i] as Charge, { policy, owner, units: cost, mark, top: 0 })
+      // What may have been charged is not charged again.
+      const unpaidCharges = unpaid ? op.charges : []
+      const granted = unpaidCharges.map(({ policy, owner, cost }, i): Granted => {
+        const key = bucketKey(charges[i] as Charge)
+        const asked = { policy, share: shareFor(policy, instances), owner, key }
+        return { ...asked, debt: owe(asked, { units: cost, mark: receipt.marks[i]?.mark ?? 0 }) }
       })
-      const via = (later: Op) => effect(later, op.charges, owed)
-      return { charges, reply, receipt: { ...receipt, ...once, via } }
+      const via = (later: Op) => effect(later, granted)
+      return { charges, quotas, reply, receipt: { ...receipt, ...once, via } }
     },
   }
 }
 
 function blocked({ charges }: Check, nowUs: number, blockedUs: number): LocalReply {
   const reply = { nowUs, admitted: false, blockedUs, replayed: false, readings: [], healed: [] }
-  return { charges, reply, receipt: undefined }
+  return { charges, quotas: [], reply, receipt: undefined }
 }

@@ -21,6 +21,8 @@ export interface Shards {
   elsewhere(charges: readonly Charge[], before: Spread, violated: readonly string[]): Spread | undefined
   /** The charges on all shards. */
   everywhere(charges: readonly Charge[]): readonly Charge[]
+  /** The bucket of the whole partition, of which this one is a shard. */
+  wholeOf<T extends Pick<Charge, 'policy' | 'owner'>>(bucket: T): T
   /** The owners on all shards. */
   owners(owners: readonly BucketOwner[]): readonly BucketOwner[]
   /** The charges that are dearer than the whole quota of the smallest shard, and so never fit. */
@@ -125,6 +127,13 @@ function createShards(counts: ReadonlyMap<string, number>, random: () => number)
         const count = counts.get(charge.policy.by) ?? 1
         return Array.from({ length: count }, (_, index) => place(charge, index))
       }),
+
+    wholeOf(bucket) {
+      const policy = wholes.get(bucket.policy)
+      if (policy === undefined) return bucket
+      const { shard: _, ...owner } = bucket.owner
+      return { ...bucket, policy, owner }
+    },
 
     owners: (owners) =>
       owners.flatMap((owner) => {
