@@ -100,7 +100,10 @@ export interface Limiter<
    * @param n how many at most, from 1 to 256
    */
   top(n: number): readonly Offender<Name, Kind>[]
-  /** Ends the limiter and closes its store: consume, peek, reset and block are refused with a TypeError after it. */
+  /**
+   * Ends the limiter and closes its store: consume, peek, reset and block are refused with a TypeError from now on. Of
+   * Redis it waits for answers to the calls under way, for 1 s at most.
+   */
   close(): Promise<void>
 }
 

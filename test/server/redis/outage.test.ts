@@ -208,7 +208,25 @@ it('refuses to remember more than 10 000 calls that Redis leaves unanswered', as
 })
 
 describe('closing', () => {
-  it('answers the calls under way as without a store, may be repeated, and ends the limiter', async () => {
+  it('lets the calls under way have the answers that come in time', async () => {
+    const limiter = open(server.port, 'open', 20_000)
+    await connected(limiter)
+    // Of some the question has been sent, others wait to be sent; some are given back.
+    const one = await limiter.consume('a')
+    const sent = Array.from({ length: 500 }, () => limiter.consume('a'))
+    await new Promise((resolve) => setImmediate(resolve))
+    const queued = Array.from({ length: 500 }, () => limiter.consume('a'))
+    const refund = limiter.refund(one)
+    const closed = limiter.close()
+    const calls = await Promise.all([...sent, ...queued])
+    expect(new Set(calls.map(({ source }) => source))).toEqual(new Set(['store']))
+    expect(calls.filter(({ allowed }) => allowed).length).toBeGreaterThanOrEqual(998)
+    expect(await refund).toBe(true)
+    await closed
+    expect(events.filter(({ type }) => type !== 'refused')).toEqual([])
+  })
+
+  it('answers the calls that get no answer as without a store, may be repeated, and ends the limiter', async () => {
     const limiter = open(server.port, 'closed', 20_000)
     await connected(limiter)
     server.signal('SIGSTOP')

@@ -16,6 +16,8 @@ export interface Batch {
   withdraw(op: Op): StoreError | undefined
   /** A connection can be written to (again). */
   ready(): void
+  /** Waits for what is under way, for as long as that may take, but no longer than so. */
+  drain(mostMs: number): Promise<void>
   close(): void
 }
 
@@ -40,6 +42,13 @@ export function createBatch(
   let soon = false
   let lastSent = 0
   let closed = false
+  /** Called when nothing is under way. */
+  let idle = () => {}
+
+  function over(waiting: Waiting): void {
+    underWay.delete(waiting)
+    if (underWay.size === 0) idle()
+  }
 
   function flush(): void {
     clearImmediate(scheduled)
@@ -155,11 +164,11 @@ export function createBatch(
           whole: false,
           via: undefined,
           answer(reply) {
-            underWay.delete(waiting)
+            over(waiting)
             resolve(read(reply))
           },
           fail(error) {
-            underWay.delete(waiting)
+            over(waiting)
             reject(error)
           },
         }
@@ -181,6 +190,20 @@ export function createBatch(
       return why
     },
     ready: flush,
+    async drain(mostMs) {
+      const latest = Math.max(0, ...[...underWay].map(({ dueMs }) => dueMs))
+      const until = Math.min(latest, performance.now() + mostMs)
+      while (underWay.size > 0 && performance.now() < until) {
+        await new Promise<void>((resolve) => {
+          const late = setTimeout(resolve, until - performance.now())
+          idle = () => {
+            clearTimeout(late)
+            // What goes in several rounds goes on when one of them is answered.
+            setImmediate(resolve)
+          }
+        })
+      }
+    },
     close() {
       closed = true
       clearImmediate(scheduled)

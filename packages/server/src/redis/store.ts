@@ -1,4 +1,5 @@
 import { expected, expectInteger, expectObject, expectOneOf, expectOnly } from '../expect.js'
+import { StoreError } from '../failure/store-error.js'
 import { KIND } from '../policy.js'
 import type { Op, Store, StoreEvent } from '../store.js'
 import { createBatch } from './batch.js'
@@ -46,6 +47,8 @@ export interface Scripts {
   readonly extra?: () => readonly string[]
 }
 
+/** So long at most a store that is closed waits for answers to what it was asked before. */
+const LONGEST_END_MS = 1000
 const PREFIX = /^[a-zA-Z0-9_.:/-]{1,64}$/
 
 /**
@@ -100,6 +103,13 @@ export function createRedisStore(client: RedisClient, options: RedisStoreOptions
     ? withTrialsApart(createApart(batch, slots.ofOwner), slots.ofOwner)
     : undefined
 
+  let closing: Promise<void> | undefined
+  async function end(): Promise<void> {
+    await batch.drain(LONGEST_END_MS)
+    batch.close()
+    routes.close()
+  }
+
   return {
     name: 'redis',
     remote: true,
@@ -107,6 +117,8 @@ export function createRedisStore(client: RedisClient, options: RedisStoreOptions
     timeoutMs,
     ...(slotBy !== undefined && { slotBy }),
     run(ops, deadlineMs) {
+      if (closing !== undefined)
+        return Promise.reject(new StoreError('closed', 'The store is closed', { mayHaveRun: false }))
       const [first] = ops
       if (apart !== undefined) return Promise.all(ops.map((op) => apart.add(op, deadlineMs)))
       if (first !== undefined && ops.length === 1) return batch.add(first, deadlineMs, (reply) => [reply])
@@ -126,9 +138,9 @@ export function createRedisStore(client: RedisClient, options: RedisStoreOptions
       const sources = Object.values(scripts).filter((source) => typeof source === 'string')
       return checkRedis({ known, connection: kind, routes, keys, sources })
     },
-    async close() {
-      batch.close()
-      routes.close()
+    close() {
+      closing ??= end()
+      return closing
     },
   }
 }
