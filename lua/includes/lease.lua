@@ -1,6 +1,9 @@
 -- Places of calls that run, each policy under a key of its own: a sorted set of leases by the instant at which they
 -- end.
 
+-- No place is held for longer (microseconds).
+local LONGEST_LEASE = 86400000000
+
 -- An instant as text: every digit counts.
 local function instant(us)
   return string.format('%.0f', us)
@@ -28,7 +31,8 @@ end
 local function leases_settle(key, now, policy)
   local later = redis.call('ZRANGEBYSCORE', key, '(' .. instant(now + policy.length), '+inf', 'WITHSCORES')
   for i = 1, #later, 2 do
-    local longest = now + (later[i]:match(':(%d+)$') or policy.length)
+    local length = tonumber(later[i]:match(':(%d+)$'))
+    local longest = now + (length and length <= LONGEST_LEASE and length or policy.length)
     if later[i + 1] + 0 > longest then
       redis.call('ZADD', key, instant(longest), later[i])
     end
@@ -61,7 +65,7 @@ end
 
 -- Keeps the key for as long as the last place may be held.
 local function leases_live(key, now, last)
-  local lasts = last - now
+  local lasts = math.min(last - now, LONGEST_LEASE)
   redis.call('PEXPIRE', key, math.ceil(lasts / 1000))
 end
 

@@ -48,7 +48,7 @@ local function units_between(from, to)
   return to - from
 end
 
--- Calls from the future (the clock was set back) count as one made now.
+-- Calls from the future (the clock was set back) count as one made now. They are the last, or else no log of ours.
 local function log_settle(key, now, policy)
   local length = log_length(key)
   if length == 0 or log_call(key, -1) <= now then
@@ -81,14 +81,21 @@ local function log_used(key, now, cost, policy)
   if first == length then
     return 0, 0, now, cost + asked > quota and now + window or now, first, 0
   end
-  local made, _, base = log_call(key, first)
+  local function made_by_now(index)
+    local made, units, before = log_call(key, index)
+    if made > now then
+      error(DAMAGED)
+    end
+    return made, units, before
+  end
+  local made, _, base = made_by_now(first)
   local _, last, before = log_call(key, -1)
   local used = units_between(base, before + last)
   local function back_at(units)
     local index = log_first(key, first, length - 1, function(_, own, prior)
       return prior + own - base >= units
     end)
-    return (log_call(key, index)) + window
+    return (made_by_now(index)) + window
   end
   local over, again = used + asked - quota, used + cost + asked - quota
   local fits_at = over > 0 and back_at(over) or now

@@ -38,18 +38,17 @@ local function with_entry(record, at, entry)
   return record:sub(1, at - 1) .. entry .. record:sub(at + ENTRY)
 end
 
--- Writes a record without the entries that say nothing any more, to live as long as the last one says something;
--- a record with none is deleted. (A record in which a wrong type stood is overwritten.)
+-- Writes a record without the entries that say nothing, to live as long as the last one says something: one from the
+-- future (the clock was set back) for as long from now as it would from then. A record with none is deleted. (A record in
+-- which a wrong type stood is overwritten.)
 local function write_record(key, record, now)
   local last, at = now, 1
   while at <= #record do
-    local _, until_us = unpack_struct('>I6I7', record, at)
-    if until_us <= now then
+    local _, until_us, since, used = unpack_struct(FORMAT, record, at)
+    if until_us <= now or until_us <= since or used > LARGEST then
       record = record:sub(1, at - 1) .. record:sub(at + ENTRY)
     else
-      if until_us > last then
-        last = until_us
-      end
+      last = math.max(last, since > now and now + until_us - since or until_us)
       at = at + ENTRY
     end
   end

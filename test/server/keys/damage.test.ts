@@ -52,6 +52,23 @@ const plants: readonly (readonly [name: string, plant: (key: string) => Promise<
     'a call that takes units away',
     (key) => redis.rpush(key, loggedCall(10n, 2n ** 50n), loggedCall(-10n, 0n)),
   ],
+  [
+    'a call far ahead before one of now',
+    (key) => redis.rpush(key, loggedCall(10n ** 9n, 0n, 10n), loggedCall(-1n, 10n, 0n)),
+  ],
+  [
+    'a call between others whose instant is more than counts exactly',
+    (key) => redis.rpush(key, loggedCall(-10n, 0n), loggedCall(3n * 10n ** 10n, 1n, 4n), loggedCall(-1n, 5n)),
+  ],
+  [
+    'a place that is held for ages',
+    (key) => redis.zadd(key, 'inf', `a:1:${'9'.repeat(56)}`, 'inf', `b:1:${'9'.repeat(400)}`),
+  ],
+  ['what another policy keeps, from far ahead', (key) => redis.set(key, otherEntry(10n ** 9n, 60n))],
+  [
+    'what another policy keeps, which ends before it begins',
+    (key) => redis.set(key, otherEntry(10n ** 9n, -60n)),
+  ],
   ['calls of more units than there are', (key) => redis.rpush(key, loggedCall(-10n, 0n, 2n ** 54n))],
 ]
 
@@ -60,6 +77,16 @@ function loggedCall(seconds: bigint, before: bigint, units = 1n): Buffer {
   const atUs = (BigInt(Date.now()) + seconds * 1000n) * 1000n
   const hex = [atUs, units, before].map((number) => number.toString(16).padStart(14, '0')).join('')
   return Buffer.from(hex, 'hex')
+}
+
+/** An entry of a record that begins so many seconds from now and lasts so long, of a policy that nobody asks about. */
+function otherEntry(seconds: bigint, lasts: bigint): Buffer {
+  const atUs = (BigInt(Date.now()) + seconds * 1000n) * 1000n
+  const numbers = [atUs + lasts * 1_000_000n, atUs, 5n, 1n]
+  return Buffer.from(
+    `${'01'.repeat(6)}${numbers.map((number) => number.toString(16).padStart(14, '0')).join('')}`,
+    'hex',
+  )
 }
 
 type Settings = LimiterSettings & { readonly candidate?: readonly Policy[] }
@@ -209,7 +236,10 @@ describe.each(kinds)('what is none of ours under the key of a $name', (row) => {
       expect(await besideDamage(limiter, damage)).toEqual(sound)
       await damage()
       await expectCounted(limiter, most)
-      for (const one of await redis.keys('*')) expect(await redis.pttl(one), one).not.toBe(-1)
+      for (const one of await redis.keys('*')) {
+        expect(await redis.pttl(one), one).not.toBe(-1)
+        expect(await redis.pttl(one), one).toBeLessThanOrEqual(2 * 600_000)
+      }
     },
   )
 })
