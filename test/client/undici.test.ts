@@ -814,6 +814,20 @@ describe('Beside others', () => {
     await expect(call(dispatcher, `${server.url}/other`)).rejects.toThrow(RateLimitError)
   })
 
+  it('lets a handler that takes the abort for itself end a call, also by a refusal that is given back', async () => {
+    const server = await serve(
+      inTurn({ ...refusal, headers: { 'retry-after': '30', 'content-length': '2' } }),
+    )
+    for (const close of [false, true]) {
+      const { pacing, agent } = start({ maxAttempts: close ? 3 : 1 })
+      const calling = call(agent.compose(pacing, interceptors.dump({ maxSize: 1 })), server.url)
+      const ended = expect(calling).rejects.toThrow('larger than maxSize')
+      await until(() => pacing.queue.waiting === 1 || pacing.queue.inFlight === 0)
+      if (close) await pacing.close()
+      await ended
+    }
+  })
+
   it('serves a dispatcher of one origin that does not tell it', async () => {
     const server = await serve(inTurn(short, {}))
     const client = new Client(server.url)

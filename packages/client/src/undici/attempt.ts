@@ -152,7 +152,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
     try {
       tell()
     } catch (error) {
-      this.#exchange.controller.abort(error as Error)
+      this.#exchange.controller.stop(error as Error)
     }
   }
 

@@ -37,7 +37,12 @@ export class Controller implements Inner, StopSignal {
     return this.inner?.rawTrailers ?? null
   }
 
+  /** Handlers put another one in the place of this: `dump` of undici does. */
   abort(reason?: Error): void {
+    this.stop(reason)
+  }
+
+  stop(reason?: Error): void {
     if (this.aborted) return
     this.reason = reason ?? new DOMException('This operation was aborted', 'AbortError')
     for (const run of [...this.#runs]) run()

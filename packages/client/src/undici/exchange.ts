@@ -56,7 +56,7 @@ export class Exchange {
       this.#handler.onRequestStart?.(this.controller, this.#context)
     } catch (error) {
       // The client is closed, or the handler failed.
-      this.controller.abort(error as Error)
+      this.controller.stop(error as Error)
     }
     return this.controller.aborted || this.#go(0)
   }
