@@ -90,6 +90,11 @@ function chargeOf({ policies: [policy] }: Limiter, cost: number): Charge {
   return { policy: policy as Policy, owner: { kind: 'client', value: 'a' }, cost }
 }
 
+/** Policies of one kind, so that few calls make many buckets. */
+function tenOf(make: (name: string) => Policy): readonly Policy[] {
+  return Array.from({ length: 10 }, (_, nth) => make(`p${nth}`))
+}
+
 describe('a process without its store', () => {
   it('grants its share and says that it is the one who answers', async () => {
     const { clock, store, limiter, events } = await open()
@@ -406,6 +411,18 @@ describe('a process without its store', () => {
     expect(await admitted(clock, limiter, 3)).toBe(1)
   })
 
+  it('refuses as unavailable whom it has no place left to note', async () => {
+    const policies = tenOf((name) => concurrency({ name, limit: 8, leaseSeconds: 60 }))
+    const { clock, store, limiter } = await open({ policies })
+    store.fare(refused())
+    for (let i = 0; i < 10_000; i += 1) await limiter.consume(`client-${i}`)
+    expect(await clock.runUntil(limiter.consume('one too many'))).toMatchObject({ outcome: 'unavailable' })
+    expect(await clock.runUntil(limiter.consume('client-0'))).toMatchObject({
+      source: 'local',
+      allowed: true,
+    })
+  })
+
   it('asks at each call how many processes there are, and believes no nonsense', async () => {
     let instances: unknown = 10
     const { clock, store, limiter } = await open({ onStoreFailure: share(() => instances as number) })
@@ -564,15 +581,21 @@ describe('when the store answers again', () => {
   })
 
   it('a flood of others makes nobody forgotten who has used up much', async () => {
-    const { clock, store, limiter } = await open({ onStoreFailure: share(1) })
+    const policies = tenOf((name) => fixedWindow({ name, quota: 100, windowSeconds: 60 }))
+    const { clock, store, limiter } = await open({ onStoreFailure: share(1), policies })
     store.fare(refused())
     await admitted(clock, limiter, 90, 'busy')
-    for (let i = 0; i < 101_000; i += 1) await limiter.consume(`flood-${i}`)
+    for (let i = 0; i < 10_100; i += 1) await limiter.consume(`flood-${i}`)
     expect(await admitted(clock, limiter, 20, 'busy')).toBe(10)
     await clock.advance(1000)
     store.fare('up')
     await limiter.peek('other')
-    expect(await limiter.peek('busy')).toMatchObject({ source: 'store', limits: [{ available: 0 }] })
+    const decision = await limiter.peek('busy')
+    expect(decision.source).toBe('store')
+    const limits = 'limits' in decision ? decision.limits : []
+    expect(limits.map(({ available }) => available)).toEqual(policies.map(() => 0))
+    // The rest is not waited for.
+    store.fare(refused())
   })
 
   it.each([

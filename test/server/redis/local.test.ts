@@ -80,3 +80,25 @@ it('a call that was sent and whose answer was cut off is charged once', async ()
   await limiter.consume('another')
   expect(await available(limiter)).toBe(93)
 })
+
+it.each([
+  ['has no memory left', ['maxmemory', '1'], ['maxmemory', '0']],
+  ['has too few replicas', ['min-replicas-to-write', '1'], ['min-replicas-to-write', '0']],
+] as const)('a Redis that %s and is read all the same has the share granted once', async (_, fault, cure) => {
+  const { server, open } = await start()
+  const events: LimiterEvent[] = []
+  const limiter = open(events)
+  await until('it answers', async () => (await available(limiter)) === 100)
+  const other = server.client()
+  await other.config('SET', ...fault)
+  let count = 0
+  for (let call = 0; call < 40; call += 1) {
+    await limiter.peek('a')
+    if ((await limiter.consume('a')).allowed) count += 1
+  }
+  expect(count).toBe(25)
+  expect(events.some(({ type }) => type === 'recovered')).toBe(false)
+  await other.config('SET', ...cure)
+  await until('all is charged', async () => (await available(limiter)) === 75)
+  expect(events.filter(({ type }) => type === 'recovered').length).toBe(1)
+})

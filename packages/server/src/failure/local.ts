@@ -22,7 +22,7 @@ export interface Local {
   /**
    * Decides a check by this process's share.
    * @param unpaid whether the store certainly has not charged it, and is to when it can be asked again
-   * @returns undefined when it costs more than the share ever allows at once
+   * @returns undefined when it costs more than the share ever allows at once, or there is no room to note it
    */
   decide(op: Check, instances: number, unpaid: boolean): LocalReply | undefined
   /** The store can be asked: what it has not charged is charged now. */
@@ -79,6 +79,17 @@ export function createLocal(
     // What the store has not been told of cannot be in what it says.
     if (before > 0 && (said === undefined || before >= shareOf(said, nowUs(), share))) return
     memory.put(bucket, said)
+  }
+
+  /** @returns undefined when all room is taken by places that are held */
+  function check(op: Check): Reply | undefined {
+    try {
+      for (const charge of op.charges) recall(charge)
+      return memory.run([op])[0]
+    } catch (error) {
+      if (error instanceof RangeError) return undefined
+      throw error
+    }
   }
 
   /** Does to what was granted here what is done with it later, and keeps account of it for the store. */
@@ -159,16 +170,15 @@ export function createLocal(
       const wholes = op.charges.map(wholeOf)
       const charges = wholes.map((whole) => ({ ...whole, policy: shareFor(whole.policy, instances) }))
       if (charges.some(({ policy, cost }) => cost > policy.quota)) return undefined
-      for (const charge of charges) recall(charge)
-      const consumes = op.kind === 'consume'
-      const once = consumes && op.once !== undefined ? { once: op.once } : {}
-      const [reply] = memory.run([
-        consumes
+      const once = op.kind === 'consume' && op.once !== undefined ? { once: op.once } : {}
+      const reply = check(
+        op.kind === 'consume'
           ? { kind: 'consume', charges, lease: op.lease, blocks: [], ...once }
           : { kind: 'peek', charges, blocks: [] },
-      ]) as [Reply]
+      )
+      if (reply === undefined) return undefined
       const quotas = wholes.map(({ policy }) => policy.quota)
-      if (!consumes || !reply.admitted || reply.replayed)
+      if (op.kind !== 'consume' || !reply.admitted || reply.replayed)
         return { charges, quotas, reply, receipt: undefined }
       const receipt = receiptOf(charges, reply, op.lease)
       // What may have been charged is not charged again.
