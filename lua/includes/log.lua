@@ -91,6 +91,10 @@ local function log_used(key, now, cost, policy)
   local made, _, base = made_by_now(first)
   local _, last, before = log_call(key, -1)
   local used = units_between(base, before + last)
+  -- Nothing is refused only while there is a debt.
+  if cost == 0 and used > quota then
+    asked = 0
+  end
   local function back_at(units)
     local index = log_first(key, first, length - 1, function(_, own, prior)
       return prior + own - base >= units

@@ -67,6 +67,21 @@ for (const bench of benches)
         expect(await used(by)).toBe(left)
       })
 
+      it('is waited for no longer than it takes to be worked off by who asks for nothing', async () => {
+        const { by, advance } = open()
+        const limiter = by(policy({ quota: 10, maxDebt: 20 }))
+        const first = await limiter.consume('a', { cost: 5 })
+        advance(1000)
+        await limiter.consume('a', { cost: 5 })
+        expect(await limiter.settle(first, 9)).toBe(true)
+        const refused = await limiter.consume('a', { cost: 0 })
+        if (refused.outcome !== 'refused') throw new Error(refused.outcome)
+        advance(refused.retryAfterSeconds * 1000 - 2)
+        expect((await limiter.peek('a', { cost: 0 })).outcome).toBe('refused')
+        advance(2)
+        expect((await limiter.consume('a', { cost: 0 })).outcome).toBe('admitted')
+      })
+
       it('is one for all calls together, and nothing passes until it is worked off', async () => {
         const { by, advance } = open()
         const limiter = by(policy({ quota: 10, maxDebt: 20 }))

@@ -1,7 +1,7 @@
 import { heldTicks } from '../hold.js'
 import { LARGEST, mostInUse } from './debt.js'
 import type { LeakyBucketPolicy } from './leaky-bucket.js'
-import type { Meter } from './meter.js'
+import { type Meter, unitsAwaited } from './meter.js'
 import type { TokenBucketPolicy } from './token-bucket.js'
 
 type BucketPolicy = TokenBucketPolicy | LeakyBucketPolicy
@@ -132,10 +132,10 @@ export const bucketMeter: Meter<BucketPolicy> = {
 
   view([level = 0], cost, taken, _nowUs, policy) {
     const { ticks, quota, queueTicks, ratePerSecond } = policy
-    const need = Math.max(1, cost) * ticks.unit
     const after = taken ? level + cost * ticks.unit : level
+    const need = unitsAwaited(cost, after <= quota * ticks.unit) * ticks.unit
     const available = Math.max(0, Math.floor((quota * ticks.unit - after) / ticks.unit))
-    const over = Math.max(after + need - quota * ticks.unit, after - queueTicks)
+    const over = Math.max(after + need - quota * ticks.unit, need > 0 ? after - queueTicks : 0)
     const waitUs = Math.max(0, Math.ceil(over / ticks.rate))
     const windowUs = (available / ratePerSecond) * 1e6
     if (policy.algorithm !== 'leaky-bucket' || !taken || cost === 0) return { available, waitUs, windowUs }

@@ -1,7 +1,7 @@
 import { heldMost } from '../hold.js'
 import type { Count } from './bucket.js'
 import type { FixedWindowPolicy } from './fixed-window.js'
-import type { Meter } from './meter.js'
+import { type Meter, unitsAwaited } from './meter.js'
 import { startOfWindow } from './window.js'
 
 /** What counts now: units used, the end of the window (µs), units of calls that are held for the next one. */
@@ -78,7 +78,7 @@ export const fixedWindowMeter: Meter<FixedWindowPolicy> = {
     const before = held ? ahead : used
     const after = taken ? before + cost : before
     const endsUs = held ? leftUs + windowUs : leftUs
-    const need = Math.max(1, cost)
+    const need = unitsAwaited(cost, after <= quota)
     const full = !held && ahead + need > quota
     return {
       available: Math.max(0, quota - after),

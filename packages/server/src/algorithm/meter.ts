@@ -12,6 +12,11 @@ import type { Policy } from '../policy.js'
  */
 export type Reading = readonly number[]
 
+/** Units for which a wait is told: one where nothing is asked for, unless even that is refused, by a debt. */
+export function unitsAwaited(cost: number, fits: boolean): number {
+  return cost > 0 ? cost : fits ? 1 : 0
+}
+
 /** What a policy says, from a reading. */
 export interface View {
   /** Units left, never negative. */

@@ -1,6 +1,6 @@
 import type { Count } from './bucket.js'
 import { LARGEST } from './debt.js'
-import type { Meter } from './meter.js'
+import { type Meter, unitsAwaited } from './meter.js'
 import type { SlidingWindowCounterPolicy } from './sliding-window-counter.js'
 import { startOfWindow } from './window.js'
 
@@ -105,7 +105,7 @@ export const slidingCounterMeter: Meter<SlidingWindowCounterPolicy> = {
     const available = Math.max(0, quota - used)
     return {
       available,
-      waitUs: waitUntil(quota - Math.max(1, cost), counts, nowUs, windowUs),
+      waitUs: waitUntil(quota - unitsAwaited(cost, used <= quota), counts, nowUs, windowUs),
       windowUs: Math.max(
         used > 0 ? waitUntil(Math.min(quota, used) - 1, counts, nowUs, windowUs) : 0,
         (available / quota) * windowUs,

@@ -1,5 +1,5 @@
 import { inUseAfter } from './debt.js'
-import type { Meter, Reading } from './meter.js'
+import { type Meter, type Reading, unitsAwaited } from './meter.js'
 import type { SlidingWindowLogPolicy } from './sliding-window-log.js'
 
 /** Calls in the order in which they came. Memory's own form; Redis keeps a list of the same. */
@@ -67,8 +67,8 @@ function backAt(log: Log, first: number, units: number, windowUs: number): numbe
 
 export function readLog(log: Log, cost: number, nowUs: number, policy: SlidingWindowLogPolicy): Reading {
   const { quota, windowUs } = policy
-  const asked = Math.max(1, cost)
   const { first, used } = counted(log, nowUs, windowUs)
+  const asked = unitsAwaited(cost, used + cost <= quota)
   const oldest = log.calls[first]
   if (oldest === undefined) return [0, 0, nowUs, cost + asked > quota ? nowUs + windowUs : nowUs]
   const fits = used + asked <= quota ? nowUs : backAt(log, first, used + asked - quota, windowUs)
