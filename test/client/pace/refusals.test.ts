@@ -171,6 +171,15 @@ describe('a Retry-After on a refusal', () => {
     expect(two.waitMs()).toBe(30_000)
   })
 
+  it('as long as the whole window of a policy that states no time, a lone client asks when it is over', () => {
+    for (const chance of [0, 0.5, 0.9]) {
+      const at = hand({ random: () => chance })
+      at.refuse(at.send(), { retryAfterMs: 60_000 }, { r: 0, q: 5, w: 60 })
+      at.nowMs = at.waitMs()
+      expect([chance, at.nowMs, at.waitMs()]).toEqual([chance, 60_000 + 2000 * chance, 0])
+    }
+  })
+
   it('does not shorten the window of a limit that is exhausted and states no time', () => {
     const at = hand({ random: () => 0 })
     at.refuse(at.send(), { retryAfterMs: 700 }, { r: 0, q: 10, w: 60 })

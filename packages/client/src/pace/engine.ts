@@ -5,6 +5,7 @@ import { KnownLimits } from './known-limits.js'
 import type { Limit, Surroundings } from './limit.js'
 import type { Answer, Flight, KnownLimit, Pace } from './pace.js'
 import { patienceMs } from './patience.js'
+import { never } from './quota.js'
 import { emptyForMs, refusing, type Told } from './refusing.js'
 import { RoundTrip } from './round-trip.js'
 import { type Route, Routes } from './routes.js'
@@ -176,11 +177,14 @@ class Engine implements Pace {
     if (refusers.length === 0) this.#gate.refused(flight, now, answer.retryAfterMs)
     else this.#gate.lost(flight)
     for (const limit of open.limits) {
-      const stated = told.find((one) => one.limit === limit)?.statement.limit
+      const { limit: stated, policy } = told.find((one) => one.limit === limit)?.statement ?? {}
       const emptyMs = emptyForMs(stated)
-      // With nothing left and no time stated of it, `Retry-After` is all but a guess: then the policy's window counts too.
+      // With nothing left and no time stated of it, a `Retry-After` shorter than the policy's window is all but a guess:
+      // then that counts too.
+      const windowMs = (policy?.windowSeconds ?? never) * 1000
       const overrides =
-        answer.retryAfterMs !== undefined && (stated?.available !== 0 || emptyMs !== undefined)
+        answer.retryAfterMs !== undefined &&
+        (stated?.available !== 0 || emptyMs !== undefined || answer.retryAfterMs >= windowMs)
       if (refusers.includes(limit)) {
         const waitMs = answer.retryAfterMs ?? emptyMs
         limit.gate.refused(flight, now, waitMs, overrides, limit.spreadMs(waitMs ?? 0))
