@@ -1,5 +1,11 @@
 import { createServer } from 'node:net'
-import { type ClientEvent, createFetch, exponentialBackoff, type RetryOptions } from '@ratepact/client'
+import {
+  type ClientEvent,
+  type ClientOptions,
+  createFetch,
+  exponentialBackoff,
+  type RetryOptions,
+} from '@ratepact/client'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { fakeServer, gaps, respond } from './fake.js'
 import { type Handler, inTurn, serve, until } from './http.js'
@@ -107,6 +113,41 @@ describe('a call that gets no answer', () => {
     expect(end).toMatchObject({ name: 'RateLimitError', reason: 'deadline' })
     expect(sent).toHaveLength(4)
     expect(clock.now()).toBe(3500)
+  })
+
+  it('because a function of the caller failed is not sent again, whatever that fails with', async () => {
+    const error = Object.assign(new Error('no such file'), { code: 'ENOENT', cause: new Error('disk') })
+    let made = 0
+    const fail = (): never => {
+      made += 1
+      throw error
+    }
+    const cases: [ClientOptions, RequestInit?][] = [
+      [{}, { method: 'PUT', body: fail as never }],
+      [{}, { method: 'PUT', body: (async () => fail()) as never }],
+      [{ retry: { ...retry, classify: fail } }],
+      [{ dialect: { read: fail } }],
+    ]
+    for (const [options, init] of cases) {
+      const { clock, fetch } = fakeServer(() => respond(200))
+      const api = createFetch({ fetch, clock, retry, ...options })
+      await expect(clock.runUntil(api(url, init))).rejects.toBe(error)
+      expect(made).toBe(1)
+      made = 0
+    }
+  })
+
+  it('but something that is no Response fails in words that say so', async () => {
+    for (const [answer, shown] of [
+      [undefined, 'undefined'],
+      [null, 'null'],
+      ['ok', '"ok"'],
+      [{ status: 200 }, 'an object'],
+    ]) {
+      const api = createFetch({ fetch: async () => answer as Response, retry })
+      await expect(api(url)).rejects.toThrow(`Expected the result of fetch to be a Response, got ${shown}`)
+      expect(api.queue.inFlight).toBe(0)
+    }
   })
 
   it('because it makes no sense is not sent again', async () => {

@@ -1,6 +1,7 @@
 import { type Attempted, attempt } from './attempt.js'
 import type { Outgoing } from './body.js'
 import { cancelBody } from './cancel.js'
+import { expected } from './check.js'
 import type { Course, CourseParts } from './course.js'
 import type { Leftovers } from './follow.js'
 import type { Settings } from './options.js'
@@ -44,13 +45,24 @@ export async function fly(
   const { clock } = settings
   const { attempts } = course
   let verdict: Verdict
+  // What one of the caller's own functions failed with, which says nothing of the network.
+  let fault: unknown
   const send = async (own?: AbortSignal): Promise<Response> => {
-    const { input, init } = await parts.outgoing.next(attempts >= settings.maxAttempts)
-    const response = await around.send(input, own === undefined ? init : { ...init, signal: own })
-    if (settings.classify === undefined) return response
-    const judged = await judgedBy(settings, response)
-    verdict = judged.verdict
-    return judged.response
+    let sending = false
+    try {
+      const { input, init } = await parts.outgoing.next(attempts >= settings.maxAttempts)
+      sending = true
+      const response = await around.send(input, own === undefined ? init : { ...init, signal: own })
+      sending = false
+      checkResponse(response)
+      if (settings.classify === undefined) return response
+      const judged = await judgedBy(settings, response)
+      verdict = judged.verdict
+      return judged.response
+    } catch (error) {
+      if (!sending) fault = error
+      throw error
+    }
   }
   const { timeoutMs, timeoutReason } = course.limit()
   let answer: Attempted | undefined
@@ -73,11 +85,17 @@ export async function fly(
     // One of the caller's own functions failed on it.
     cancelBody(answer?.response.body)
     partition.pace.lost(flight)
-    if (signal?.aborted || !isNetworkError(error)) throw error
+    if (signal?.aborted || answer !== undefined || error === fault || !isNetworkError(error)) throw error
     return { error, outcome: unansweredOutcome(settings, attempts) }
   } finally {
     partition.queue.landed(flight.route)
   }
+}
+
+/** Of whichever implementation. */
+function checkResponse(response: Response | undefined | null): void {
+  if (typeof response?.status === 'number' && typeof response.headers?.get === 'function') return
+  throw new TypeError(expected('the result of fetch', 'a Response', response))
 }
 
 async function judgedBy(
