@@ -307,3 +307,33 @@ describe('the dialect option', () => {
     expect(() => createFetch({ dialect: given as never })).toThrow(message)
   })
 })
+
+describe('a reader of one’s own', () => {
+  it('that returns nonsense fails the call in words that name it', async () => {
+    const nonsense: [said: unknown, message: string][] = [
+      [5, 'the result of dialect.read to be an object, got 5'],
+      [Promise.resolve({}), 'the result of dialect.read to be an object, got an object'],
+      [{ limits: 'x' }, 'the limits of dialect.read to be an array, got "x"'],
+      [{ limits: [null] }, 'the limits of dialect.read[0] to be an object, got null'],
+      [{ limits: [{ available: 1 }] }, 'the limits of dialect.read[0].policy to be a string, got undefined'],
+      [
+        { limits: [{ policy: 'a', available: '5' }] },
+        'the limits of dialect.read[0].available to be a number',
+      ],
+      [{ policies: [{}] }, 'the policies of dialect.read[0].policy to be a string'],
+      [{ waitMs: 'x' }, 'the waitMs of dialect.read to be a number'],
+    ]
+    for (const [said, message] of nonsense) {
+      const { clock, fetch } = fakeServer(() => respond(200))
+      const api = createFetch({ fetch, clock, dialect: { read: () => said as never } })
+      await expect(api(url)).rejects.toThrow(`Expected ${message}`)
+      expect(api.queue.inFlight).toBe(0)
+    }
+    const harmless = [undefined, null, { waitMs: Number.NaN }, { limits: [{ policy: 'a', available: -1 }] }]
+    for (const said of harmless) {
+      const { clock, fetch } = fakeServer((number) => respond(number === 1 ? 429 : 200))
+      const api = createFetch({ fetch, clock, dialect: { read: () => said as never } })
+      expect((await clock.runUntil(api(url))).status).toBe(200)
+    }
+  })
+})

@@ -1,5 +1,5 @@
 import type { QuotaPolicy, ResetMeaning, ServiceLimit } from '@ratepact/contract'
-import { checkFunction, checkMembers, expected } from './check.js'
+import { checkFunction, checkList, checkMembers, checkOneOf, checkText, expected } from './check.js'
 
 /** What is shown of an answer to whoever reads limits that no standard defines. */
 export interface AnswerHead {
@@ -47,6 +47,33 @@ export function readDialect(dialect: DialectOptions | undefined): DialectOptions
   checkMembers('dialect', dialect, ['xRateLimitReset', 'read'])
   const { xRateLimitReset: meaning, read } = dialect
   if (read !== undefined) checkFunction('dialect.read', read)
-  if (meaning === undefined || meanings.includes(meaning)) return { xRateLimitReset: meaning, read }
-  throw new TypeError(expected('dialect.xRateLimitReset', `one of ${meanings.join(', ')}`, meaning))
+  checkOneOf('dialect.xRateLimitReset', meaning, meanings)
+  return { xRateLimitReset: meaning, read: read && ((answer) => checkReading(read(answer))) }
+}
+
+/** The caller's own function may return anything. */
+function checkReading(said: DialectReading | undefined | null): DialectReading | undefined {
+  if (said === undefined || said === null) return undefined
+  if (typeof said !== 'object' || said instanceof Promise)
+    throw new TypeError(expected('the result of dialect.read', 'an object', said))
+  const { limits, policies, waitMs } = said
+  if (limits !== undefined) checkList('the limits of dialect.read', limits, checkLimit)
+  if (policies !== undefined) checkList('the policies of dialect.read', policies, checkNamed)
+  if (waitMs !== undefined) checkNumeric('the waitMs of dialect.read', waitMs)
+  return said
+}
+
+function checkLimit(name: string, limit: unknown): void {
+  checkNamed(name, limit)
+  checkNumeric(`${name}.available`, (limit as ServiceLimit).available)
+}
+
+/** Whatever number: what a server states is no fault of the function that reads it. */
+function checkNumeric(name: string, value: unknown): void {
+  if (typeof value !== 'number') throw new TypeError(expected(name, 'a number', value))
+}
+
+function checkNamed(name: string, stated: unknown): void {
+  if (typeof stated !== 'object' || stated === null) throw new TypeError(expected(name, 'an object', stated))
+  checkText(`${name}.policy`, (stated as ServiceLimit).policy)
 }

@@ -70,7 +70,7 @@ function retryWaitMs(
   backoff: Backoff,
   random: () => number,
 ): number {
-  if (hintMs === undefined || hintMs <= 0) return backoffMs(backoff, refusals, random)
+  if (hintMs === undefined || !(hintMs > 0)) return backoffMs(backoff, refusals, random)
   return Math.max(hintMs, leastMs(refusals))
 }
 
