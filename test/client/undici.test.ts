@@ -1,5 +1,5 @@
 import { Readable, Writable } from 'node:stream'
-import { type ClientEvent, RateLimitError } from '@ratepact/client'
+import { type ClientEvent, createFetch, RateLimitError } from '@ratepact/client'
 import { dialects } from '@ratepact/client/dialects'
 import { type Pacing, type PacingOptions, pace, withRateLimit } from '@ratepact/client/undici'
 import { Agent, Client, type Dispatcher, FormData, fetch, interceptors, request } from 'undici'
@@ -777,6 +777,21 @@ describe('Beside others', () => {
     const { dispatcher } = start({}, pace({ maxAttempts: 2 }))
     expect(await call(dispatcher, server.url)).toEqual({ status: 429, text: 'no' })
     expect(server.seen).toHaveLength(2)
+  })
+
+  it('below a fetch does not multiply the attempts of a client around that', async () => {
+    // A body that can be read once down there can be sent again from up here.
+    for (const init of [{}, { method: 'POST', body: 'a' }]) {
+      const server = await serve(inTurn(short))
+      const { dispatcher } = start()
+      const api = createFetch({ fetch: (input, init) => fetch(input, { ...init, dispatcher }) })
+      expect((await api(server.url, init)).status).toBe(429)
+      expect(server.seen).toHaveLength(3)
+    }
+    const server = await serve(inTurn(refusal))
+    const { headers, body } = await request(server.url, { dispatcher: start({ maxAttempts: 1 }).dispatcher })
+    await body.dump()
+    expect(headers).not.toHaveProperty('x-should-retry')
   })
 
   it('learns nothing from another origin behind a redirect, and counts its answer for the call', async () => {

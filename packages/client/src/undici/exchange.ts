@@ -91,7 +91,18 @@ export class Exchange {
     this.controller.flows(flow)
     this.#settle()
     this.course.answered(status, fields)
-    this.#handler.onResponseStart?.(this.controller, status, fields, message)
+    const told = this.#isFinal(status) ? { ...fields, 'x-should-retry': 'false' } : fields
+    this.#handler.onResponseStart?.(this.controller, status, told, message)
+  }
+
+  /**
+   * Whether a client around the fetch that the call comes from should not send it again either: of what is told here, only
+   * fields get through a fetch. One whose body could not be repeated here may be repeated there.
+   */
+  #isFinal(status: number): boolean {
+    const { repeatable, target } = this.course.parts
+    const retried = repeatable && this.settings.statuses.has(status)
+    return retried && !target.bare && target.headers.has('sec-fetch-mode')
   }
 
   /** Informational answers come before the call's own. */
