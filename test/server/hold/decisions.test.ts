@@ -216,18 +216,19 @@ const tables: Record<string, { hold: number; policies: readonly Policy[]; rows: 
       [1300, 'consume 9', 'admitted 0/700ms/1s'],
     ],
   },
-  'a call held for a window that comes to cost more than the window has is waited for to the end of that window': {
-    hold: 0.5,
-    policies: [second],
-    rows: [
-      [500, 'consume 10', 'admitted 0/500ms/1s'],
-      [500, 'consume 5', 'admitted +500ms 5/1000ms/1s'],
-      [600, 'settle 20', 'true'],
-      [600, 'consume 1', 'refused 0/1400ms/2s by second after 1.4'],
-      [1000, 'peek 1', 'refused 0/1000ms/1s by second after 1'],
-      [2000, 'consume 1', 'admitted 9/1000ms/1s'],
-    ],
-  },
+  'a call held for a window that comes to cost more than the window has is waited for to the end of that window':
+    {
+      hold: 0.5,
+      policies: [second],
+      rows: [
+        [500, 'consume 10', 'admitted 0/500ms/1s'],
+        [500, 'consume 5', 'admitted +500ms 5/1000ms/1s'],
+        [600, 'settle 20', 'true'],
+        [600, 'consume 1', 'refused 0/1400ms/2s by second after 1.4'],
+        [1000, 'peek 1', 'refused 0/1000ms/1s by second after 1'],
+        [2000, 'consume 1', 'admitted 9/1000ms/1s'],
+      ],
+    },
 }
 
 async function ask(
