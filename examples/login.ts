@@ -1,7 +1,14 @@
 // A login that cannot be guessed at: tries are counted by account and by address, only those that fail, and what is
 // answered never tells whether there is such an account. Without its store nobody logs in.
 import { createHash } from 'node:crypto'
-import { createLimiter, fixedWindow, memoryStore, type Store, tokenBucket } from '@ratepact/server'
+import {
+  clientAddress,
+  createLimiter,
+  fixedWindow,
+  memoryStore,
+  type Store,
+  tokenBucket,
+} from '@ratepact/server'
 import { rateLimit } from '@ratepact/server/express'
 import express, { type Express, type Request } from 'express'
 
@@ -28,7 +35,7 @@ export function loginApp(check: Check, store: Store = memoryStore()): Express {
     express.json({ limit: '1kb' }),
     rateLimit({
       limiter,
-      partition: (req: Request) => ({ client: req.ip, account: account(req) }),
+      partition: (req: Request) => ({ client: clientAddress(req), account: account(req) }),
       chargeWhen: 'failed',
       // What is left would tell a guesser how far to go.
       headers: false,

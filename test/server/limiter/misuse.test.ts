@@ -149,6 +149,16 @@ describe('a call is refused with an error that says what to do', () => {
     await expect(one.consume('a', { cost } as never)).rejects.toThrow(message)
   })
 
+  it('when a number is the cost, or what it came to, and no policy counts requests', async () => {
+    const tokens = createLimiter({ policies: [tokenBucket({ ...options, unit: 'tokens' })] })
+    const message =
+      /^Expected (cost|the actual cost) to be a record by policy name, since no policy counts requests, got 5$/
+    await expect(tokens.consume('a', { cost: 5 })).rejects.toThrow(message)
+    const decision = await tokens.consume('a', { cost: { burst: 5 } })
+    await expect(tokens.settle(decision, 5)).rejects.toThrow(message)
+    expect(await tokens.settle(decision, { burst: 4 })).toBe(true)
+  })
+
   it.each([
     [
       undefined,
