@@ -182,6 +182,12 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
     if (closing !== undefined) throw new TypeError('This limiter is closed: make no calls after close()')
   }
 
+  /** However its store ends, the limiter is closed. */
+  async function end(): Promise<void> {
+    if (leases !== undefined) await leases.close()
+    await store.close()
+  }
+
   /** A decision, told to who listens. */
   function told(kind: 'consume' | 'peek', partition: unknown, call?: ConsumeOptions): Promise<Decision> {
     const { onDecision } = settings
@@ -251,7 +257,7 @@ export function createLimiter(options: LimiterOptions | PlannedLimiterOptions): 
     },
     close() {
       if (closing === undefined) watchers?.closed()
-      closing ??= leases === undefined ? store.close() : leases.close().then(() => store.close())
+      closing ??= end()
       return closing
     },
   }

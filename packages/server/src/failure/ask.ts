@@ -1,10 +1,9 @@
 import type { Clock } from '@ratepact/contract'
-import type { Check } from '../call.js'
-import { show } from '../expect.js'
 import type { Op, Reply, Store } from '../store.js'
 import type { Breaker } from './breaker.js'
 import type { Breakers } from './breakers.js'
 import { createDeadline } from './deadline.js'
+import { replyIn } from './reply.js'
 import { asStoreError, neverRun, StoreError } from './store-error.js'
 
 export const DEFAULT_TIMEOUT_MS = 1000
@@ -54,8 +53,17 @@ export function createAsk(store: Store, clock: Clock, breakers: Breakers): Ask {
 
   /** What is known of a failure: of an op that has not been begun, why not. It never is. */
   function known(error: unknown, op: Op): StoreError {
-    const why = isLate(error) ? store.withdraw?.(op) : undefined
+    const why = isLate(error) ? withdrawn(op) : undefined
     return why === undefined ? asStoreError(error) : neverRun(asStoreError(why))
+  }
+
+  /** A store that fails even at this cannot say that it has not begun. */
+  function withdrawn(op: Op): Error | undefined {
+    try {
+      return store.withdraw?.(op)
+    } catch {
+      return undefined
+    }
   }
 
   return {
@@ -77,35 +85,4 @@ function isLate(error: unknown): boolean {
 
 function isList<T>(answer: readonly T[] | Promise<readonly T[]>): answer is readonly T[] {
   return Array.isArray(answer)
-}
-
-function replyIn(replies: readonly Reply[], op: Op, store: Store): Reply {
-  const reply = Array.isArray(replies) ? replies[0] : undefined
-  if (isReply(reply, op)) return reply
-  throw new StoreError('error', `The store ${show(store.name)} gave an answer that is none`)
-}
-
-/** A store may be anybody's: what it answers is looked at before it is believed. */
-function isReply(reply: Reply | undefined, op: Op): reply is Reply {
-  if (typeof reply !== 'object' || reply === null || typeof reply.admitted !== 'boolean') return false
-  const { readings, healed, nowUs, blockedUs, trials: said, instants, instances = [] } = reply
-  if (!areReadings(readings, readingsOf(op)) || !Array.isArray(healed)) return false
-  if (!Number.isFinite(nowUs) || !(blockedUs >= 0)) return false
-  if (!Array.isArray(instances) || !instances.every(Number.isSafeInteger)) return false
-  if (instants !== undefined && !(Array.isArray(instants) && instants.length === readings.length))
-    return false
-  if (said === undefined) return true
-  // A store may know nothing of trials; then nothing is said of them.
-  const { trials = [] } = op as Partial<Check>
-  return Array.isArray(said) && said.every((one, i) => areReadings(one?.readings, trials[i]?.charges.length))
-}
-
-function readingsOf(op: Op): number {
-  if (op.kind === 'advance') return 1
-  return op.kind === 'consume' || op.kind === 'peek' ? op.charges.length : 0
-}
-
-function areReadings(readings: unknown, count: number | undefined): boolean {
-  if (!Array.isArray(readings) || readings.length !== count) return false
-  return readings.every((reading) => Array.isArray(reading) && reading.every(Number.isFinite))
 }

@@ -1,4 +1,5 @@
 import type { Clock } from '@ratepact/contract'
+import { expected } from '../expect.js'
 import type { Finding, Store } from '../store.js'
 import { createDeadline } from './deadline.js'
 import { asStoreError } from './store-error.js'
@@ -9,7 +10,7 @@ const WITHIN_MS = 5000
 export async function checkStore(store: Store, clock: Clock): Promise<readonly Finding[]> {
   try {
     if (store.check === undefined) return []
-    return await createDeadline(clock, WITHIN_MS).race(Promise.resolve(store.check()), (findings) => findings)
+    return await createDeadline(clock, WITHIN_MS).race(Promise.resolve(store.check()), read)
   } catch (error) {
     return [
       {
@@ -20,4 +21,10 @@ export async function checkStore(store: Store, clock: Clock): Promise<readonly F
       },
     ]
   }
+}
+
+function read(findings: unknown): readonly Finding[] {
+  if (!Array.isArray(findings))
+    throw new TypeError(expected('what check() gives', 'a list of findings', findings))
+  return findings
 }

@@ -47,7 +47,11 @@ export function createInstances(): (mode: LocalMode) => number {
     const before = last.get(instances) ?? 1
     try {
       const now = instances()
-      if (!isCount(now)) return before
+      if (!isCount(now)) {
+        // It may be a promise, which is no number, and what it comes to is nobody's business.
+        Promise.resolve(now).catch(() => {})
+        return before
+      }
       last.set(instances, now)
       return now
     } catch {
