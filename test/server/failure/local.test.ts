@@ -616,6 +616,34 @@ describe('when the store answers again', () => {
     expect([await count('client-98'), await count('client-99')]).toEqual([25, 100])
   })
 
+  it('what was owed for a window that is over pushes out nothing that counts', async () => {
+    const clock = testClock()
+    const store = farStore(clock, 5000)
+    const policies = [fixedWindow({ name: 'second', quota: 100, windowSeconds: 1 })]
+    const { limiter } = await open({ clock, store, policies })
+    store.fare(refused())
+    expect(await admitted(clock, limiter, 5)).toBe(5)
+    store.fare('up')
+    const go = held(store, /^a$/)
+    store.tell({ type: 'connected' })
+    for (let turn = 0; turn < 20; turn += 1) await clock.advance(0)
+    store.fare(refused())
+    await clock.advance(1100)
+    const { run } = store
+    store.run = async () => {
+      throw refused()
+    }
+    expect(await admitted(clock, limiter, 7)).toBe(7)
+    go()
+    for (let turn = 0; turn < 20; turn += 1) await clock.advance(0)
+    expect(await admitted(clock, limiter, 1)).toBe(1)
+    store.run = run
+    store.fare('up')
+    store.tell({ type: 'connected' })
+    for (let turn = 0; turn < 20; turn += 1) await clock.advance(0)
+    expect(await used(limiter, clock)()).toBe(8)
+  })
+
   it('a connection that is there again is enough, with no call to wait for', async () => {
     const { clock, store, limiter } = await open()
     store.fare(refused())

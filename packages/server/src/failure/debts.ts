@@ -88,12 +88,10 @@ export function createDebts(most: number, nowUs: () => number): Debts {
   }
 
   function note(like: Pick<Debt, 'policy' | 'share' | 'owner' | 'granted' | 'gives'>, part: Part) {
-    const kept = PARTS[like.policy.algorithm]
-    if (kept === 0 || part.units === 0) return undefined
+    if (PARTS[like.policy.algorithm] === 0 || part.units === 0) return undefined
     const key = keyOf(like, like.gives)
     const debt = debts.get(key) ?? begin(key, like)
     addTo(debt, part, nowUs())
-    if (debt.parts.length > kept) debt.parts.shift()
     return debt
   }
 
@@ -202,8 +200,13 @@ function addTo(debt: Debt, { mark, units }: Part, nowUs: number): void {
   if (!('ticks' in share)) {
     const where = placeOf(debt, mark)
     const part = parts.find((one) => one.mark === where)
-    if (part === undefined) parts.push({ mark: where, units })
-    else part.units += units
+    if (part !== undefined) part.units += units
+    else {
+      parts.push({ mark: where, units })
+      parts.sort((a, b) => a.mark - b.mark)
+      // What is older than so many is over.
+      parts.splice(0, parts.length - PARTS[share.algorithm])
+    }
     return
   }
   // What has flowed back need not be charged any more: of all processes together it flows at the policy's rate.
