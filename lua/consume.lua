@@ -89,8 +89,7 @@ end
 
 function look.log(key, record, policy, need)
   local wrong, used, first_at, fits_at, again_at, first, total = with_log(key, function()
-    log_settle(key, now, policy)
-    return log_used(key, now, need, policy)
+    return log_look(key, now, need, policy)
   end)
   notes[asked] = { first, total }
   tell(used)

@@ -48,7 +48,7 @@ local function units_between(from, to)
   return to - from
 end
 
--- Calls from the future (the clock was set back) count as one made now. They are the last, or else no log of ours.
+-- Calls from the future (the clock was set back) count as one made now.
 local function log_settle(key, now, policy)
   local length = log_length(key)
   if length == 0 or log_call(key, -1) <= now then
@@ -81,14 +81,7 @@ local function log_used(key, now, cost, policy)
   if first == length then
     return 0, 0, now, cost + asked > quota and now + window or now, first, 0
   end
-  local function made_by_now(index)
-    local made, units, before = log_call(key, index)
-    if made > now then
-      error(DAMAGED)
-    end
-    return made, units, before
-  end
-  local made, _, base = made_by_now(first)
+  local made, _, base = log_call(key, first)
   local _, last, before = log_call(key, -1)
   local used = units_between(base, before + last)
   -- Nothing is refused only while there is a debt.
@@ -99,12 +92,22 @@ local function log_used(key, now, cost, policy)
     local index = log_first(key, first, length - 1, function(_, own, prior)
       return prior + own - base >= units
     end)
-    return (made_by_now(index)) + window
+    return (log_call(key, index)) + window
   end
   local over, again = used + asked - quota, used + cost + asked - quota
   local fits_at = over > 0 and back_at(over) or now
   local again_at = again <= 0 and now or again <= used and back_at(again) or now + window
   return used, made + window, fits_at, again_at, first, before + last
+end
+
+-- The same of a log in which no call is from the future; where one is in the midst of others, it is no log of ours.
+local function log_look(key, now, cost, policy)
+  log_settle(key, now, policy)
+  local used, first_at, fits_at, again_at, first, total = log_used(key, now, cost, policy)
+  if math.max(first_at, fits_at, again_at) > now + policy.length then
+    error(DAMAGED)
+  end
+  return used, first_at, fits_at, again_at, first, total
 end
 
 -- Runs a function over a log; what stands there and is no log is forgotten, and the function run once more. The first

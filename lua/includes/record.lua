@@ -38,6 +38,13 @@ local function with_entry(record, at, entry)
   return record:sub(1, at - 1) .. entry .. record:sub(at + ENTRY)
 end
 
+-- Two windows last no longer (microseconds), and a bucket no longer than it has ticks in use.
+local LONGEST_WINDOWS = 63244800000000
+
+local function is_over(until_us, since, used, now)
+  return until_us <= now or until_us <= since or used > LARGEST or until_us - since > math.max(used, LONGEST_WINDOWS)
+end
+
 -- Writes a record without the entries that say nothing, to live as long as the last one says something: one from the
 -- future (the clock was set back) for as long from now as it would from then. A record with none is deleted. (A record in
 -- which a wrong type stood is overwritten.)
@@ -45,7 +52,7 @@ local function write_record(key, record, now)
   local last, at = now, 1
   while at <= #record do
     local _, until_us, since, used = unpack_struct(FORMAT, record, at)
-    if until_us <= now or until_us <= since or used > LARGEST then
+    if is_over(until_us, since, used, now) then
       record = record:sub(1, at - 1) .. record:sub(at + ENTRY)
     else
       last = math.max(last, since > now and now + until_us - since or until_us)

@@ -69,6 +69,7 @@ const plants: readonly (readonly [name: string, plant: (key: string) => Promise<
     'what another policy keeps, which ends before it begins',
     (key) => redis.set(key, otherEntry(10n ** 9n, -60n)),
   ],
+  ['what another policy keeps, and for longer than any', (key) => redis.set(key, otherEntry(-9n, 10n ** 9n))],
   ['calls of more units than there are', (key) => redis.rpush(key, loggedCall(-10n, 0n, 2n ** 54n))],
 ]
 

@@ -35,6 +35,17 @@ for (const bench of benches)
       expect(await limiter.peek('a')).toMatchObject({ limits: [{ available: 1 }] })
     })
 
+    it('what a call came to is charged to a log also when the clock was set back since', async () => {
+      const { store, advance } = bench.open()
+      const policies = [slidingWindowLog({ name: 'log', quota: 9, windowSeconds: 10 })]
+      const limiter = createLimiter({ ...settings, policies, store })
+      onTestFinished(() => limiter.close())
+      const decision = await limiter.consume('a', { cost: 3 })
+      advance(-500)
+      expect(await limiter.settle(decision, 5)).toBe(true)
+      expect(await limiter.peek('a')).toMatchObject({ limits: [{ available: 4 }] })
+    })
+
     it('an id stands for no call of another partition', async () => {
       const limiter = createLimiter({ ...settings, policies: both, store: bench.open().store })
       onTestFinished(() => limiter.close())
