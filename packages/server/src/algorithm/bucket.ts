@@ -133,7 +133,7 @@ export const bucketMeter: Meter<BucketPolicy> = {
   view([level = 0], cost, taken, _nowUs, policy) {
     const { ticks, quota, queueTicks, ratePerSecond } = policy
     const after = taken ? level + cost * ticks.unit : level
-    const need = unitsAwaited(cost, after <= quota * ticks.unit) * ticks.unit
+    const need = unitsAwaited(cost, after <= roomOf(policy)) * ticks.unit
     const available = Math.max(0, Math.floor((quota * ticks.unit - after) / ticks.unit))
     const over = Math.max(after + need - quota * ticks.unit, need > 0 ? after - queueTicks : 0)
     const waitUs = Math.max(0, Math.ceil(over / ticks.rate))
