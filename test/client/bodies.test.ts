@@ -76,7 +76,9 @@ describe('a body that can be sent again', () => {
     const server = await serve(inTurn(refusal, {}))
     const headers = new Map([['x-test', 'yes']]).entries() as unknown as [string, string][]
     await createFetch({ backoff })(server.url, { headers })
-    expect(server.seen.map((seen) => seen.headers['x-test'])).toEqual(['yes', 'yes'])
+    const pair = new Set(['x-test', 'yes']).values() as unknown as [string, string]
+    await createFetch({ backoff })(server.url, { headers: [pair] })
+    expect(server.seen.map((seen) => seen.headers['x-test'])).toEqual(['yes', 'yes', 'yes'])
   })
 })
 

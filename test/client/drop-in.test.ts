@@ -86,6 +86,13 @@ describe('the error is what fetch gives', () => {
       expect(theirs).toBeInstanceOf(TypeError)
     }
   })
+
+  it('for a signal that is none', async () => {
+    const server = await serve(inTurn({}))
+    const signal = new EventTarget() as AbortSignal
+    await expect(createFetch()(server.url, { signal })).rejects.toBeInstanceOf(TypeError)
+    expect(server.seen).toHaveLength(0)
+  })
 })
 
 describe('the underlying fetch', () => {

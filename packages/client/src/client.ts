@@ -89,5 +89,6 @@ function signalOf({ input, init }: Given): AbortSignal | undefined {
 
 /** Of whichever implementation. What is no signal is fetch's to refuse. */
 function isSignal(signal: AbortSignal | undefined): boolean {
-  return signal === undefined || (typeof signal === 'object' && typeof signal.addEventListener === 'function')
+  if (signal === undefined) return true
+  return typeof signal.addEventListener === 'function' && typeof signal.aborted === 'boolean'
 }

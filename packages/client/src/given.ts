@@ -57,5 +57,5 @@ function copyHeaders(headers: GivenHeaders): GivenHeaders {
 }
 
 function copyPair(pair: [string, string]): [string, string] {
-  return Array.isArray(pair) ? [...pair] : pair
+  return typeof pair === 'object' && pair !== null && Symbol.iterator in pair ? [...pair] : pair
 }
