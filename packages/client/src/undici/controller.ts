@@ -14,6 +14,8 @@ export type Flow = Pick<Inner, 'pause' | 'resume'>
 export class Controller implements Inner, StopSignal {
   /** That of the attempt that was heard of last, for the fields as they came. */
   inner: Inner | undefined
+  /** A field that the answer is told with besides: its name and its value. */
+  added: readonly [string, string] | undefined
   reason: Error | null = null
   readonly #runs = new Set<() => void>()
   readonly #stop: (reason: Error) => void
@@ -30,7 +32,8 @@ export class Controller implements Inner, StopSignal {
   }
 
   get rawHeaders(): Raw {
-    return this.inner?.rawHeaders ?? null
+    const raw = this.inner?.rawHeaders ?? null
+    return this.added !== undefined && Array.isArray(raw) ? ([...raw, ...this.added] as string[]) : raw
   }
 
   get rawTrailers(): Raw {

@@ -91,7 +91,9 @@ export class Exchange {
     this.controller.flows(flow)
     this.#settle()
     this.course.answered(status, fields)
-    const told = this.#isFinal(status) ? { ...fields, 'x-should-retry': 'false' } : fields
+    // The fetch of undici 7 takes the one, that of undici 8 the other.
+    if (this.#isFinal(status)) this.controller.added = ['x-should-retry', 'false']
+    const told = this.controller.added ? { ...fields, 'x-should-retry': 'false' } : fields
     this.#handler.onResponseStart?.(this.controller, status, told, message)
   }
 
