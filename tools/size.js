@@ -14,7 +14,7 @@ const budgets = [
   {
     name: 'its interceptor for undici, likewise',
     path: `${client}/undici`,
-    budget: 23_000,
+    budget: 23_100,
     external: contract,
   },
   { name: 'its dialects, likewise', path: `${client}/dialects`, budget: 5_950, external: contract },
