@@ -75,7 +75,8 @@ function estimate(current: number, previous: number, elapsedUs: number, windowUs
 /** µs into a window from which on the estimate is at most `most`; undefined when that is not within the window. */
 function elapsedUntil(most: number, current: number, previous: number, windowUs: number): number | undefined {
   if (current > most) return undefined
-  if (previous <= most - current) return 0
+  // The same rounding as the decision's own, or a quota near the largest would be refused with nothing to wait for.
+  if (estimate(current, previous, 0, windowUs) <= most) return 0
   let elapsed = Math.ceil(windowUs - ((most - current) * windowUs) / previous)
   // The quotient above may be off by one in either direction; what counts is what the estimate then says.
   while (elapsed > 0 && estimate(current, previous, elapsed - 1, windowUs) <= most) elapsed -= 1
