@@ -82,6 +82,17 @@ describe('a process that stands still is no failure of Redis', () => {
     expect((await call).outcome).toBe('admitted')
   })
 
+  it('when it does so while Redis answers that it does not know the script', async () => {
+    const limiter = open({ timeoutMs: 50 })
+    await answers(limiter)
+    await redis.script('FLUSH')
+    const calls = Array.from({ length: 20 }, () => limiter.consume('a'))
+    await new Promise((resolve) => setImmediate(resolve))
+    block(80)
+    expect((await Promise.all(calls)).map(({ outcome }) => outcome)).toEqual(calls.map(() => 'admitted'))
+    expect(events.map(({ type }) => type)).not.toContain('degraded')
+  })
+
   it('when it does so in slices between many calls', async () => {
     const limiter = open({ timeoutMs: 50 })
     await answers(limiter)

@@ -27,6 +27,8 @@ const MOST_UNDER_WAY = 10_000
 const MOST_DETOURS = 2
 /** How long a call waits whose keys are being moved to another node. */
 const LATER_MS = 5
+/** How long a call that is sent again may wait for a connection, if its own time has passed. */
+const AGAIN_MS = 50
 const UNSENT = { mayHaveRun: false }
 
 export function createBatch(
@@ -128,11 +130,12 @@ export function createBatch(
     const detour = routes().detour(error)
     if (detour === undefined || closed) return false
     const cause = faultOf(error)
-    const now = performance.now()
-    const again = waiting.filter((one) => one.detours < MOST_DETOURS && one.dueMs > now)
+    // By its caller and not by the time: that may have passed while this process stood still, its answers unread.
+    const again = waiting.filter((one) => one.detours < MOST_DETOURS && !one.givenUp)
     for (const one of waiting) if (!again.includes(one)) one.fail(cause)
     for (const one of again) {
       one.detours += 1
+      one.dueMs = Math.max(one.dueMs, performance.now() + AGAIN_MS)
       one.kept = true
       // Another node may not know the script either, and there are few attempts.
       one.whole = true
@@ -160,6 +163,7 @@ export function createBatch(
           place: routes().placeOf(op),
           dueMs: performance.now() + deadlineMs,
           kept: false,
+          givenUp: false,
           detours: 0,
           whole: false,
           via: undefined,
@@ -184,7 +188,10 @@ export function createBatch(
       // All wait equally long, so what took too long stands first.
       const at = queue.findIndex((waiting) => waiting.op === op)
       const [waiting] = at < 0 ? [] : queue.splice(at, 1)
-      if (waiting === undefined) return undefined
+      if (waiting === undefined) {
+        for (const one of underWay) if (one.op === op) one.givenUp = true
+        return undefined
+      }
       const why = notConnected(waiting.place)
       waiting.fail(why)
       return why

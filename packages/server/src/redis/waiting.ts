@@ -7,9 +7,11 @@ import { MOST_PER_CALL } from './routes.js'
 export interface Waiting {
   readonly op: Op
   readonly place: number
-  readonly dueMs: number
+  dueMs: number
   /** Whether it has been kept back because there was no connection, or is to be sent again. */
   kept: boolean
+  /** Whether its caller waits no longer. */
+  givenUp: boolean
   /** How often it has been sent without being run. */
   detours: number
   /** Whether it goes with the text of its script. */
