@@ -7,6 +7,7 @@ import {
   createLimiter,
   type Decision,
   fixedWindow,
+  type LimiterEvent,
   leakyBucket,
   type Policy,
   slidingWindowCounter,
@@ -212,14 +213,26 @@ describe('over TLS', () => {
     },
   )
 
-  it('a server whose certificate is not trusted is not talked to', async () => {
-    const client = new Redis({ host, port, tls: {}, lazyConnect: true })
-    const limiter = createLimiter({
-      policies: [user],
-      store: redisStore(client, { timeoutMs: 1000 }),
-      onStoreFailure: 'closed',
-    })
-    onTestFinished(() => limiter.close())
-    expect((await limiter.consume('a')).outcome).toBe('unavailable')
-  })
+  it.each<[string, () => RedisClient]>([
+    ['ioredis', () => new Redis({ host, port, tls: {}, lazyConnect: true })],
+    ['node-redis', () => createClient({ socket: { host, port, tls: true } })],
+  ])(
+    'a server whose certificate is not trusted is not talked to, and that is told, through %s',
+    async (_, connect) => {
+      const events: LimiterEvent[] = []
+      const client = connect()
+      client.on('error', () => {})
+      const limiter = createLimiter({
+        policies: [user],
+        store: redisStore(client, { timeoutMs: 1000 }),
+        onStoreFailure: 'closed',
+        onEvent: (event) => events.push(event),
+      })
+      onTestFinished(() => limiter.close())
+      expect((await limiter.consume('a')).outcome).toBe('unavailable')
+      expect(events.find(({ type }) => type === 'config-fault')).toMatchObject({
+        error: { code: 'DEPTH_ZERO_SELF_SIGNED_CERT', remedy: expect.stringContaining('tls.ca') },
+      })
+    },
+  )
 })

@@ -44,6 +44,7 @@ export function openOwn(openLink: OpenLink, timeoutMs: number, events: Connectio
   let closed = false
   let failures = 0
   let up = false
+  let leaving = false
   let trouble: Error | undefined
   let givenUp: Error | undefined
   let begunMs = 0
@@ -63,6 +64,7 @@ export function openOwn(openLink: OpenLink, timeoutMs: number, events: Connectio
     ended(error) {
       clearInterval(patience)
       unanswered.clear()
+      leaving = false
       const wasUp = up
       trouble = givenUp ?? error
       up = false
@@ -101,14 +103,21 @@ export function openOwn(openLink: OpenLink, timeoutMs: number, events: Connectio
     patience.unref()
   }
 
+  /** Once: one that is asked to end, and whose server says nothing to that, is of no use meanwhile. */
   function replace(): void {
-    if (link.ready()) link.disconnect()
+    if (!isReady()) return
+    leaving = true
+    link.disconnect()
+  }
+
+  function isReady(): boolean {
+    return !leaving && link.ready()
   }
 
   open()
   return {
     link,
-    ready: () => link.ready(),
+    ready: isReady,
     sent: unanswered.add,
     trouble: () => trouble,
     replace,

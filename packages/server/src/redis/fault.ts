@@ -2,6 +2,11 @@ import type { FailureReason } from '../events.js'
 import { show } from '../expect.js'
 import { StoreError } from '../failure/store-error.js'
 
+/** How Node and OpenSSL call what is wrong with a certificate. */
+const CERTIFICATE = /CERT|UNABLE_TO_VERIFY|UNABLE_TO_GET_ISSUER/
+const CERTIFICATE_REMEDY =
+  'Give the client the certificate of who has signed that of Redis (tls.ca), and the name that it is made out to.'
+
 /** Redis is there and cannot serve now; what it says so to, it has not run. */
 const UNREADY = new Set([
   ...['LOADING', 'MASTERDOWN', 'CLUSTERDOWN', 'READONLY', 'OOM', 'BUSY', 'NOAUTH', 'NOREPLICAS', 'MISCONF'],
@@ -44,11 +49,18 @@ const OF_CLIENTS: readonly (readonly [RegExp, FailureReason, mayHaveRun: boolean
 /** What a Redis client failed with, told apart: gone, not able to serve now, or set up wrongly. */
 export function faultOf(error: unknown): StoreError {
   if (error instanceof StoreError) return error
-  const { message, name, code: socketCode } = partsOf(error)
+  const { message, name, code: socketCode, certificateFault } = partsOf(error)
   if (socketCode !== undefined)
     return new StoreError('disconnected', `There is no connection to Redis: ${message}`, {
       cause: error,
       code: socketCode,
+    })
+  if (certificateFault !== undefined)
+    return new StoreError('configuration', `Redis is not trusted: ${message}`, {
+      cause: error,
+      code: certificateFault,
+      mayHaveRun: false,
+      remedy: CERTIFICATE_REMEDY,
     })
   const code = codeIn(message)
   if (code !== undefined) return replied(code, message, error)
@@ -82,14 +94,19 @@ function codeIn(message: string): string | undefined {
   return code
 }
 
-function partsOf(error: unknown): { message: string; name: string; code?: string } {
+interface Parts {
+  readonly message: string
+  readonly name: string
+  readonly code?: string
+  readonly certificateFault?: string
+}
+
+function partsOf(error: unknown): Parts {
   if (!(error instanceof Error)) return { message: show(error), name: '' }
   const { message, name } = error
-  const { code } = error as NodeJS.ErrnoException
+  const code = String((error as NodeJS.ErrnoException).code)
+  const parts = { message: message || (code === 'undefined' ? name : code), name }
+  if (CERTIFICATE.test(code)) return { ...parts, certificateFault: code }
   // ECONNREFUSED, ETIMEDOUT, EPIPE, …: how Node calls what happened to a socket.
-  return {
-    message: message || String(code ?? name),
-    name,
-    ...(/^E[A-Z_]{3,}$/.test(String(code)) && { code: String(code) }),
-  }
+  return /^E[A-Z_]{3,}$/.test(code) ? { ...parts, code } : parts
 }
