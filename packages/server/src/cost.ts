@@ -23,7 +23,7 @@ export function expectCost(cost: unknown, policies: readonly Policy[], what = 'c
   if (typeof cost !== 'object' || cost === null) {
     expectInteger(what, cost, 0, MOST)
     // It would be charged to nothing, and the caller would think that it was.
-    if (policies.length > 0 && !policies.some(({ unit }) => unit === 'requests'))
+    if (cost !== 0 && policies.length > 0 && !policies.some(({ unit }) => unit === 'requests'))
       throw new TypeError(expected(what, 'a record by policy name, since no policy counts requests', cost))
     return
   }

@@ -82,8 +82,8 @@ describe.each(majors)('Older dialects on %s', (_, express) => {
     const { store, pass } = handStore()
     const app = express()
     app.disable('x-powered-by')
-    for (const { policies = [burst, daily], headers = { legacy: true }, cost = 1 } of setups)
-      app.use(rateLimit({ policies, store, headers, cost }))
+    for (const { policies = [burst, daily], headers = { legacy: true }, cost } of setups)
+      app.use(rateLimit({ policies, store, headers, ...(cost !== undefined && { cost }) }))
     app.get('/', handler)
     return serve(app).then((served) => ({
       ...served,
