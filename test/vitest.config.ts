@@ -33,7 +33,7 @@ const sameOnEveryNode = [
  */
 const apart = [
   'test/{cluster,faults}/**/*.test.ts',
-  'test/**/{leaks,sockets,exit,fronts}.test.ts',
+  'test/**/{leaks,sockets,exit,fronts,listen}.test.ts',
   'test/server/{adapters/*,http/hold}.test.ts',
 ]
 // What needs the packed packages is slow and has a run of its own: npm run test:packages.
