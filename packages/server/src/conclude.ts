@@ -62,8 +62,9 @@ export function createConclude(parts: ConcludeParts): Conclude {
     const decision = planned(shards === undefined ? said : shards.whole(said, asked.charges), plan)
     if (op.kind !== 'consume') return noted(decision)
     leases?.note(asked.charges, decision)
-    const readings = leases === undefined ? reply.readings : emptyReadings(asked.charges, reply.readings)
-    return finished(op.kind, decision, receiptFrom(op, { ...reply, readings }))
+    const charged =
+      leases === undefined ? reply : { ...reply, readings: emptyReadings(asked.charges, reply.readings) }
+    return finished(op.kind, decision, receiptFrom(op, charged))
   }
 
   function impossibleOf(asked: Asked, plan: string | undefined, reply?: Reply): Decision {

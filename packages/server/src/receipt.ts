@@ -17,7 +17,7 @@ export interface Receipt {
   /** What the admission is remembered by. */
   readonly once?: Once | undefined
   /** Where this process had the units of each charge from, which it had taken ahead. */
-  readonly from?: readonly Origin[]
+  readonly from?: readonly Origin[] | undefined
   /** Units of each charge that have not been given back. */
   left: number[]
   closed: boolean
@@ -31,7 +31,7 @@ export interface Receipt {
 export function receiptFrom(op: Extract<Op, { kind: 'consume' }>, reply: Reply): Receipt | undefined {
   const { charges, lease, trials, once } = op
   if (!reply.admitted || reply.replayed) return undefined
-  const own = { ...receiptOf(charges, reply, lease), once }
+  const own = receiptOf(charges, reply, lease, undefined, once)
   if (trials === undefined) return own
   const [tried, readings, instants]: [Charge[], Reading[], number[]] = [[], [], []]
   for (const [i, trial] of trials.entries()) {
@@ -50,15 +50,12 @@ export function receiptOf(
   { readings, nowUs, instants }: Pick<Reply, 'readings' | 'nowUs' | 'instants'>,
   lease: string,
   from?: readonly Origin[],
+  once?: Once,
 ): Receipt {
-  return {
-    charges,
-    marks: charges.map((charge, i) => markOf(charge, readings[i] ?? NOTHING, instants?.[i] ?? nowUs)),
-    lease,
-    left: charges.map(costOf),
-    closed: false,
-    ...(from !== undefined && { from }),
-  }
+  const marks = charges.map((charge, i) => markOf(charge, readings[i] ?? NOTHING, instants?.[i] ?? nowUs))
+  const left = charges.map(costOf)
+  // One form and no copies: there is one for each admission.
+  return { charges, marks, lease, once, from, left, closed: false }
 }
 
 const NOTHING: Reading = []
