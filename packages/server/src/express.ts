@@ -2,8 +2,8 @@ import type { Trust } from './http/address-watch.js'
 import { createGate, type Seen } from './http/core.js'
 import type { Denied } from './http/denial.js'
 import { expressScope, expressTrust, type Routed } from './http/express-scope.js'
-import { deny, handOver, handToErrors } from './http/node-answer.js'
-import { judge, type NodeState } from './http/node-judge.js'
+import type { NodeState } from './http/node-judge.js'
+import { proceed } from './http/node-proceed.js'
 import type { ByLimiter, ByPlans, ByPolicies, HttpOptions, NeedsPartition } from './http/options.js'
 import type { CandidatesOf, ListIn, NoCandidates } from './limiter-options.js'
 import type { Plans } from './plans.js'
@@ -93,17 +93,9 @@ export function rateLimit(
     const node = response as ExpressResponse & NodeState
     const seen = new ExpressSeen(request, response, rateLimit)
 
-    async function run(): Promise<void> {
-      const verdict = await judge(gate, [request, response], seen, node)
-      if (verdict === 'over') return
-      if (verdict === 'pass') return next()
-      const denial = gate.denial(verdict, seen)
-      if (onDenied === undefined) return deny(node, denial, next)
-      return handOver(node, denial, next, (own) => onDenied(request, response, own, verdict))
-    }
-
-    // Whatever fails, the methods that other middleware has wrapped included, is an error like the handlers' own.
-    void run().catch((error: unknown) => handToErrors(node, next, error))
+    const own =
+      onDenied && ((answer: ExpressNext, decision: Denied) => onDenied(request, response, answer, decision))
+    void proceed(gate, [request, response], seen, node, next, own)
   }
 }
 

@@ -1,7 +1,8 @@
 import { expectFunction } from './expect.js'
 import { createGate, type Seen } from './http/core.js'
-import { deny, handOver, handToErrors } from './http/node-answer.js'
-import { judge, type NodeState } from './http/node-judge.js'
+import type { Denied } from './http/denial.js'
+import type { NodeState } from './http/node-judge.js'
+import { proceed } from './http/node-proceed.js'
 import type { MakeLimit } from './http/options.js'
 import { scopeOf } from './http/scope.js'
 
@@ -78,16 +79,8 @@ export const rateLimit: MakeLimit<Asked, Asked, NodeLimit, NodeOptions> = (optio
         await onError(error, request, response)
       }
 
-      async function run(): Promise<void> {
-        const verdict = await judge(gate, [request, response], seen, node)
-        if (verdict === 'over') return
-        if (verdict === 'pass') return next()
-        const denial = gate.denial(verdict, seen)
-        if (onDenied === undefined) return deny(node, denial, next)
-        return handOver(node, denial, next, () => onDenied(request, response, verdict))
-      }
-
-      void run().catch((error: unknown) => handToErrors(node, next, error))
+      const own = onDenied && ((_next: unknown, decision: Denied) => onDenied(request, response, decision))
+      void proceed(gate, [request, response], seen, node, next, own)
     }
 }
 

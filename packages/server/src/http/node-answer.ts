@@ -13,7 +13,7 @@ export interface NodeAnswer extends NodeResponse {
 }
 
 /** Goes on to what comes next; with an error, to the error handlers. */
-type Next = (error?: unknown) => unknown
+export type Next = (error?: unknown) => unknown
 
 /**
  * Answers with a refusal. The user's middleware may have wrapped the response's methods: where one of them fails, the

@@ -1,0 +1,28 @@
+import type { Gate, Seen } from './core.js'
+import type { Denied } from './denial.js'
+import { deny, handOver, handToErrors, type Next } from './node-answer.js'
+import { judge, type NodeState } from './node-judge.js'
+
+/**
+ * Lets a request go on, or answers it: by the user's function where there is one. Whatever fails, the methods that other
+ * middleware has wrapped included, is an error like the handlers' own. Never throws.
+ */
+export async function proceed<Args extends readonly unknown[]>(
+  gate: Gate<Args>,
+  args: Args,
+  seen: Seen,
+  response: NodeState,
+  next: Next,
+  onDenied: ((next: Next, decision: Denied) => unknown) | undefined,
+): Promise<void> {
+  try {
+    const verdict = await judge(gate, args, seen, response)
+    if (verdict === 'over') return
+    if (verdict === 'pass') return void (await next())
+    const denial = gate.denial(verdict, seen)
+    if (onDenied === undefined) return await deny(response, denial, next)
+    return await handOver(response, denial, next, (own) => onDenied(own, verdict))
+  } catch (error) {
+    await handToErrors(response, next, error)
+  }
+}
