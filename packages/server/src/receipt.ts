@@ -62,7 +62,7 @@ const NOTHING: Reading = []
 const costOf = ({ cost }: Charge): number => cost
 
 /** Where a charge was made, so that it is not taken out of another window, or out of a bucket that is full again. */
-function markOf(
+export function markOf(
   { policy, cost }: Charge,
   reading: Reading,
   nowUs: number,

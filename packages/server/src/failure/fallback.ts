@@ -1,4 +1,5 @@
 import type { Clock } from '@ratepact/contract'
+import type { Check } from '../call.js'
 import type { Decision } from '../decision.js'
 import type { FailureReason } from '../events.js'
 import { decisionOf } from '../judge.js'
@@ -10,8 +11,6 @@ import { createLocal, type Local } from './local.js'
 import { createInstances, type LocalMode, type OnStoreFailure } from './mode.js'
 import { asStoreError, type StoreError } from './store-error.js'
 import type { Watch } from './watch.js'
-
-type Check = Extract<Op, { readonly kind: 'consume' | 'peek' }>
 
 /** What becomes of calls for which the store could not be asked. */
 export interface Fallback {

@@ -1,4 +1,5 @@
 import type { Clock } from '@ratepact/contract'
+import type { Check } from '../call.js'
 import { type Holder, shareOf } from '../memory/ledger.js'
 import { openMemory } from '../memory/store.js'
 import { type Receipt, receiptOf } from '../receipt.js'
@@ -10,8 +11,6 @@ import { createDebts, type Debt, isOpen, standingOf } from './debts.js'
 import { changedBy, type Known, shareState, usedPart } from './known.js'
 import { createRepayment } from './repay.js'
 import { createShares } from './share.js'
-
-type Check = Extract<Op, { readonly kind: 'consume' | 'peek' }>
 
 /** Counts calls in this process while the store cannot be asked. */
 export interface Local {

@@ -1,5 +1,5 @@
 import { meterOf } from '../algorithm/algorithms.js'
-import { receiptOf } from '../receipt.js'
+import { markOf } from '../receipt.js'
 import type { Charge, Op, Reply } from '../store.js'
 import { changesOf, type Debt, type Debts, openUnits } from './debts.js'
 import { asStoreError } from './store-error.js'
@@ -58,12 +58,12 @@ export function createRepayment(
     if (units <= 0) return NOWHERE
     const charge: Charge = { policy, owner, cost: units }
     const first = await ask(consumeOf(charge))
-    if (first.admitted) return markOf(charge, first)
+    if (first.admitted) return markIn(first, charge)
     const { available } = meterOf(policy).view(first.readings[0] ?? [], 1, false, first.nowUs, policy)
     if (available <= 0) return NOWHERE
     const less = { ...charge, cost: Math.min(units, available) }
     const rest = await ask(consumeOf(less))
-    return rest.admitted ? markOf(less, rest) : NOWHERE
+    return rest.admitted ? markIn(rest, less) : NOWHERE
   }
 
   function begin(): void {
@@ -90,8 +90,8 @@ export function createRepayment(
 /** What is over in every window. */
 const NOWHERE = Number.NEGATIVE_INFINITY
 
-function markOf(charge: Charge, reply: Reply): number {
-  return receiptOf([charge], reply, '').marks[0]?.mark ?? NOWHERE
+function markIn({ readings, instants, nowUs }: Reply, charge: Charge): number {
+  return markOf(charge, readings[0] ?? [], instants?.[0] ?? nowUs).mark
 }
 
 function isForConsume({ policy, gives }: Debt): boolean {
