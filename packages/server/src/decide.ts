@@ -63,17 +63,17 @@ export function createDecide(parts: DecideParts): Decide {
     if (leased !== undefined) return leased
     if (shards !== undefined) {
       const decision = await sharded(shards, kind, partition, call, chosen)
-      return marked(kind, partition, chosen, decision)
+      return marked(kind, partition, chosen, sentMs, decision)
     }
     // A candidate has its own say on every call, so none is answered without the store.
     const cache = chosen.candidate.length === 0 ? denials : undefined
     const caller = cache === undefined ? undefined : callerFor(partition, call, chosen)
     const repeated = cache?.find(caller, call.cost, sentMs)
-    if (repeated !== undefined) return marked(kind, partition, chosen, conclude.noted(repeated))
+    if (repeated !== undefined) return marked(kind, partition, chosen, sentMs, conclude.noted(repeated))
     const charges = leasable ?? chargesOf(partition, call, chosen.all, kinds, store.slotBy)
     const asked = askedFrom(chosen, charges)
     if (asked.impossible.length > 0 && !asksAnyway(asked))
-      return marked(kind, partition, chosen, conclude.impossible(kind, asked, chosen.plan))
+      return marked(kind, partition, chosen, sentMs, conclude.impossible(kind, asked, chosen.plan))
     const op = opFor(kind, asked, call, settings)
     let reply: Reply
     try {
@@ -81,13 +81,13 @@ export function createDecide(parts: DecideParts): Decide {
       reply = answer instanceof Promise ? await answer : answer
     } catch (error) {
       if (asked.impossible.length === 0)
-        return marked(kind, partition, chosen, conclude.withoutStore(error, mode, op, chosen.plan))
+        return marked(kind, partition, chosen, sentMs, conclude.withoutStore(error, mode, op, chosen.plan))
       fallback.failed(error, mode)
-      return marked(kind, partition, chosen, conclude.impossible(kind, asked, chosen.plan))
+      return marked(kind, partition, chosen, sentMs, conclude.impossible(kind, asked, chosen.plan))
     }
     const decision = conclude.answered(op, reply, asked, chosen.plan)
     cache?.keep(caller, asked.charges, decision, sentMs)
-    return marked(kind, partition, chosen, decision)
+    return marked(kind, partition, chosen, sentMs, decision)
   }
 
   /** A call on shards: what refuses it on one tries one other. */
@@ -152,9 +152,10 @@ export function createDecide(parts: DecideParts): Decide {
     kind: Check['kind'],
     partition: unknown,
     { policies }: Chosen,
+    nowMs: number,
     decision: Decision,
   ): Decision {
-    if (!decision.allowed && kind === 'consume') offenders.refused(partition, decision, policies)
+    if (!decision.allowed && kind === 'consume') offenders.refused(partition, decision, policies, nowMs)
     return decision
   }
 

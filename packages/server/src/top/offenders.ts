@@ -23,8 +23,8 @@ export interface Offender<Name extends string = string, Kind extends string = st
 
 /** Who is refused most, of late. */
 export interface Offenders {
-  /** Notes a decision of `policies` that refused a call of `partition`. */
-  refused(partition: unknown, decision: Decision, policies: readonly Policy[]): void
+  /** Notes a decision of `policies` that refused a call of `partition`, made at `nowMs`. */
+  refused(partition: unknown, decision: Decision, policies: readonly Policy[], nowMs: number): void
   /** @throws RangeError unless n is from 1 to 256 */
   top(n: number): readonly Offender[]
 }
@@ -43,8 +43,8 @@ export function createOffenders(clock: Pick<Clock, 'now'>): Offenders {
   let windows: readonly HeavyHitters[] = [createHeavyHitters(SIZE)]
   let sinceMs = clock.now()
 
-  function forget(): void {
-    const passed = Math.floor((clock.now() - sinceMs) / WINDOW_MS)
+  function forget(nowMs: number): void {
+    const passed = Math.floor((nowMs - sinceMs) / WINDOW_MS)
     if (passed <= 0) return
     sinceMs += passed * WINDOW_MS
     const empty = Array.from({ length: Math.min(passed, WINDOWS) }, () => createHeavyHitters(SIZE))
@@ -52,9 +52,9 @@ export function createOffenders(clock: Pick<Clock, 'now'>): Offenders {
   }
 
   return {
-    refused(partition, decision, policies) {
+    refused(partition, decision, policies, nowMs) {
       if (decision.outcome !== 'refused' && decision.outcome !== 'impossible') return
-      forget()
+      forget(nowMs)
       for (const name of decision.violated) {
         const kind = policies.find((policy) => policy.name === name)?.by
         // A text made anew: a part of a longer one, such as of a header, would keep all of it in memory.
@@ -63,7 +63,7 @@ export function createOffenders(clock: Pick<Clock, 'now'>): Offenders {
     },
     top(n) {
       expectInteger('n', n, 1, SIZE)
-      forget()
+      forget(clock.now())
       const sums = sumsOf(windows)
       return [...sums]
         .map(([key, sum]) => offenderFrom(key, sum))
