@@ -5,13 +5,13 @@ import { cancelBody, isNodeStream } from './cancel.js'
 import { split } from './split.js'
 
 /** Up to here a refusal is kept, for the case that its call cannot be sent again after all. */
-const mostKept = 65_536
+export const mostKept = 65_536
 /**
  * Up to here it is read and thrown away, which costs less than another connection. (undici even opens two
  * for each body that is cancelled.)
  */
-const mostRead = 1_048_576
-const mostMs = 1000
+export const mostRead = 1_048_576
+export const mostMs = 1000
 
 /** A refusal, or a failure, put aside while its call waits to be sent again. */
 export interface Aside {

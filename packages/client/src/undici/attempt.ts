@@ -1,5 +1,6 @@
 import type { Dispatcher } from 'undici'
 import { Alarm } from '../alarm.js'
+import { mostKept, mostMs, mostRead } from '../drain.js'
 import { readOutcome, unansweredOutcome } from '../outcome.js'
 import type { Flight } from '../pace/pace.js'
 import { isNetworkError } from '../retry.js'
@@ -10,12 +11,6 @@ type Controller = Dispatcher.DispatchController
 type Handler = Required<Dispatcher.DispatchHandler>
 type Fields = Parameters<Handler['onResponseStart']>[2]
 type Chunk = Parameters<Handler['onResponseData']>[1]
-
-/** Up to here a refusal is kept, for the case that its call cannot be sent again after all. */
-const mostKept = 65_536
-/** Up to here it is read and thrown away, which costs less than another connection. */
-const mostRead = 1_048_576
-const mostMs = 1000
 
 /** An answer that is not the call's own, as far as it has come. */
 interface Kept {
