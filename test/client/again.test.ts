@@ -145,7 +145,7 @@ describe('a call that gets no answer', () => {
       [{ status: 200 }, 'an object'],
     ]) {
       const api = createFetch({ fetch: async () => answer as Response, retry })
-      await expect(api(url)).rejects.toThrow(`Expected the result of fetch to be a Response, got ${shown}`)
+      await expect(api(url)).rejects.toThrow(`Expected fetch() to be a Response, got ${shown}`)
       expect(api.queue.inFlight).toBe(0)
     }
   })
@@ -208,7 +208,7 @@ describe('an Idempotency-Key of the client', () => {
     const retry = { idempotencyKey: () => 5 } as unknown as RetryOptions
     const { clock, fetch } = fakeServer(() => respond(200))
     const call = createFetch({ fetch, clock, retry })(url, { method: 'POST' })
-    await expect(call).rejects.toThrow('Expected the result of retry.idempotencyKey to be a string')
+    await expect(call).rejects.toThrow('Expected retry.idempotencyKey() to be a string')
   })
 })
 
@@ -318,7 +318,7 @@ describe('classify', () => {
       const retry = { classify: () => verdict } as unknown as RetryOptions
       const api = createFetch({ fetch, clock, retry })
       await expect(api(url)).rejects.toThrow(
-        `Expected the result of retry.classify to be 'limited', 'ok' or undefined, got ${shown}`,
+        `Expected retry.classify() to be one of limited, ok, got ${shown}`,
       )
       expect(sent).toHaveLength(1)
       expect(api.queue.inFlight).toBe(0)

@@ -311,17 +311,14 @@ describe('the dialect option', () => {
 describe('a reader of one’s own', () => {
   it('that returns nonsense fails the call in words that name it', async () => {
     const nonsense: [said: unknown, message: string][] = [
-      [5, 'the result of dialect.read to be an object, got 5'],
-      [Promise.resolve({}), 'the result of dialect.read to be an object, got an object'],
-      [{ limits: 'x' }, 'the limits of dialect.read to be an array, got "x"'],
-      [{ limits: [null] }, 'the limits of dialect.read[0] to be an object, got null'],
-      [{ limits: [{ available: 1 }] }, 'the limits of dialect.read[0].policy to be a string, got undefined'],
-      [
-        { limits: [{ policy: 'a', available: '5' }] },
-        'the limits of dialect.read[0].available to be a number',
-      ],
-      [{ policies: [{}] }, 'the policies of dialect.read[0].policy to be a string'],
-      [{ waitMs: 'x' }, 'the waitMs of dialect.read to be a number'],
+      [5, 'dialect.read() to be an object, got 5'],
+      [Promise.resolve({}), 'dialect.read() to be an object, got an object'],
+      [{ limits: 'x' }, 'dialect.read().limits to be an array, got "x"'],
+      [{ limits: [null] }, 'dialect.read().limits[0] to be an object, got null'],
+      [{ limits: [{ available: 1 }] }, 'dialect.read().limits[0].policy to be a string, got undefined'],
+      [{ limits: [{ policy: 'a', available: '5' }] }, 'dialect.read().limits[0].available to be a number'],
+      [{ policies: [{}] }, 'dialect.read().policies[0].policy to be a string'],
+      [{ waitMs: 'x' }, 'dialect.read().waitMs to be a number'],
     ]
     for (const [said, message] of nonsense) {
       const { clock, fetch } = fakeServer(() => respond(200))

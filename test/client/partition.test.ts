@@ -148,7 +148,7 @@ describe('partitions', () => {
   it('that make no sense fail the call and name the option', async () => {
     const { clock, sent, fetch } = fakeServer(() => respond(200))
     const wrong = createFetch({ fetch, clock, partition: () => 5 as unknown as string })
-    await expect(wrong(url)).rejects.toThrow('Expected the result of partition to be a string, got 5')
+    await expect(wrong(url)).rejects.toThrow('Expected partition() to be a string, got 5')
     const broken = createFetch({
       fetch,
       clock,

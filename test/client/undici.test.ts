@@ -892,7 +892,7 @@ describe('Beside others', () => {
 
 it.each([
   [{ fetch }, 'Expected options to have no fetch'],
-  [{ retry: { classify: () => 'ok' } }, 'Expected retry to have only'],
+  [{ retry: { classify: () => 'ok' } }, 'Expected retry to have no classify'],
   [{ maxQueue: -1 }, 'Expected maxQueue to be'],
   [null, 'Expected options to be an object, got null'],
   [{ origin: 'api.example' }, 'Expected origin to be an http or https URL without a path, got "api.example"'],

@@ -1,4 +1,4 @@
-import { checkMembers, checkNumber } from './check.js'
+import { aNumber, checkMembers, optional, someNumber } from './check.js'
 
 /** How long to wait after a refusal that says nothing about when to come back. An immutable value. */
 export interface Backoff {
@@ -30,9 +30,13 @@ const leastPart = 0.05
  * @throws TypeError or RangeError for bounds that are not numbers, not positive or out of order.
  */
 export function exponentialBackoff(options: ExponentialBackoffOptions = {}): Backoff {
-  checkMembers('backoff options', options, ['firstSeconds', 'maxSeconds'])
-  const first = checkNumber('firstSeconds', options.firstSeconds ?? 1, 0.001, 86_400)
-  const most = checkNumber('maxSeconds', options.maxSeconds ?? Math.max(30, first), first, 86_400)
+  const { firstSeconds: first, maxSeconds } = checkMembers(
+    'backoff options',
+    options,
+    { firstSeconds: optional(aNumber(0.001, 86_400), 1), maxSeconds: optional(someNumber) },
+    '',
+  )
+  const most = optional(aNumber(first, 86_400), Math.max(30, first))('maxSeconds', maxSeconds)
   const longest = (attempt: number): number =>
     Math.min(most, first * 2 ** Math.min(attempt - 1, mostDoublings))
   const shortest = (attempt: number): number =>

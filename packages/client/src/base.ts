@@ -1,4 +1,4 @@
-import { checkBoolean, checkMembers, expected } from './check.js'
+import { aBoolean, aString, checkMembers, optional } from './check.js'
 import { closedError } from './errors.js'
 import { withIdempotencyKey } from './idempotency.js'
 import type { Settings } from './options.js'
@@ -81,10 +81,9 @@ export class Base {
   }
 
   close(options: CloseOptions): Promise<void> {
-    checkMembers('close options', options, ['drain'])
-    if (options.drain !== undefined) checkBoolean('drain', options.drain)
+    const { drain } = checkMembers('close options', options, { drain: optional(aBoolean, false) }, '')
     this.#closed = true
-    if (options.drain !== true) {
+    if (!drain) {
       this.#stop.abort(closedError())
       for (const partition of this.#partitions.values()) partition.queue.close()
     }
@@ -94,17 +93,12 @@ export class Base {
     })
   }
 
+  /** The caller's own functions may return anything. */
   #key(target: Target): string {
-    return text('partition', this.settings.partition(target))
+    return aString('partition()', this.settings.partition(target))
   }
 
   #route(target: Target): string {
-    return text('route', this.settings.route(target))
+    return aString('route()', this.settings.route(target))
   }
-}
-
-/** The caller's own functions may return anything. */
-function text(name: string, value: unknown): string {
-  if (typeof value === 'string') return value
-  throw new TypeError(expected(`the result of ${name}`, 'a string', value))
 }

@@ -1,4 +1,4 @@
-import { checkMembers, checkNumber, checkText, checkWhole, given } from './check.js'
+import { aNumber, aString, aWhole, type Check, checkMembers, optional } from './check.js'
 
 /** What one call may say in `init.rateLimit`. */
 export interface CallOptions {
@@ -25,21 +25,21 @@ export interface CallSettings {
 
 /** The longest wait that can be asked for: a year. */
 const mostWaitSeconds = 31_536_000
-const mostCost = 999_999_999_999_999
+/** The largest number that a field can state. */
+export const mostUnits = 999_999_999_999_999
+
+export function waitSeconds(): Check<number> {
+  return aNumber(0, mostWaitSeconds, ' of seconds')
+}
 
 /** What a call says about itself, completed from what holds for all calls of its client. */
 export function readCallOptions(options: CallOptions | undefined, all: CallSettings): CallSettings {
   if (options === undefined) return all
-  checkMembers('rateLimit', options, ['cost', 'priority', 'maxWaitSeconds', 'fairnessKey'])
-  return {
-    cost: checkWhole('rateLimit.cost', given(options.cost, all.cost), 0, mostCost),
-    priority: checkNumber('rateLimit.priority', given(options.priority, all.priority), -1000, 1000),
-    key: checkText('rateLimit.fairnessKey', given(options.fairnessKey, all.key)),
-    maxWaitMs: readMaxWaitMs('rateLimit.maxWaitSeconds', options.maxWaitSeconds, all.maxWaitMs),
-  }
-}
-
-export function readMaxWaitMs(name: string, seconds: number | undefined, defaultMs: number): number {
-  if (seconds === undefined) return defaultMs
-  return checkNumber(name, seconds, 0, mostWaitSeconds, ' of seconds') * 1000
+  const { cost, priority, maxWaitSeconds, fairnessKey } = checkMembers('rateLimit', options, {
+    cost: optional(aWhole(0, mostUnits), all.cost),
+    priority: optional(aNumber(-1000, 1000), all.priority),
+    maxWaitSeconds: optional(waitSeconds(), all.maxWaitMs / 1000),
+    fairnessKey: optional(aString, all.key),
+  })
+  return { cost, priority, key: fairnessKey, maxWaitMs: maxWaitSeconds * 1000 }
 }

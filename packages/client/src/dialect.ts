@@ -1,5 +1,5 @@
 import type { QuotaPolicy, ResetMeaning, ServiceLimit } from '@ratepact/contract'
-import { checkFunction, checkList, checkMembers, checkOneOf, checkText, expected } from './check.js'
+import { aFunction, aString, checkMembers, checkShape, listOf, oneOf, optional, someNumber } from './check.js'
 
 /** What is shown of an answer to whoever reads limits that no standard defines. */
 export interface AnswerHead {
@@ -39,41 +39,26 @@ export interface DialectOptions {
   readonly read?: ((answer: AnswerHead) => DialectReading | undefined) | undefined
 }
 
-const meanings = ['epoch-seconds', 'epoch-milliseconds', 'delta-seconds', 'http-date'] as const
-
 /** @throws TypeError that names the option, the rule and what was given. */
-export function readDialect(dialect: DialectOptions | undefined): DialectOptions {
-  if (dialect === undefined) return {}
-  checkMembers('dialect', dialect, ['xRateLimitReset', 'read'])
-  const { xRateLimitReset: meaning, read } = dialect
-  if (read !== undefined) checkFunction('dialect.read', read)
-  checkOneOf('dialect.xRateLimitReset', meaning, meanings)
-  return { xRateLimitReset: meaning, read: read && ((answer) => checkReading(read(answer))) }
+export function readDialect(name: string, dialect: unknown): DialectOptions {
+  const { xRateLimitReset, read } = checkMembers<DialectOptions>(name, dialect, {
+    xRateLimitReset: optional(oneOf('epoch-seconds', 'epoch-milliseconds', 'delta-seconds', 'http-date')),
+    read: optional<DialectOptions['read']>(aFunction),
+  })
+  return { xRateLimitReset, read: read && ((answer) => checkReading(read(answer))) }
+}
+
+const named = { policy: aString }
+const limit = { ...named, available: someNumber }
+const reading = {
+  limits: optional(listOf((name, each) => checkShape(name, each, limit))),
+  policies: optional(listOf((name, each) => checkShape(name, each, named))),
+  waitMs: optional(someNumber),
 }
 
 /** The caller's own function may return anything. */
 function checkReading(said: DialectReading | undefined | null): DialectReading | undefined {
   if (said === undefined || said === null) return undefined
-  if (typeof said !== 'object' || said instanceof Promise)
-    throw new TypeError(expected('the result of dialect.read', 'an object', said))
-  const { limits, policies, waitMs } = said
-  if (limits !== undefined) checkList('the limits of dialect.read', limits, checkLimit)
-  if (policies !== undefined) checkList('the policies of dialect.read', policies, checkNamed)
-  if (waitMs !== undefined) checkNumeric('the waitMs of dialect.read', waitMs)
+  checkShape('dialect.read()', said, reading)
   return said
-}
-
-function checkLimit(name: string, limit: unknown): void {
-  checkNamed(name, limit)
-  checkNumeric(`${name}.available`, (limit as ServiceLimit).available)
-}
-
-/** Whatever number: what a server states is no fault of the function that reads it. */
-function checkNumeric(name: string, value: unknown): void {
-  if (typeof value !== 'number') throw new TypeError(expected(name, 'a number', value))
-}
-
-function checkNamed(name: string, stated: unknown): void {
-  if (typeof stated !== 'object' || stated === null) throw new TypeError(expected(name, 'an object', stated))
-  checkText(`${name}.policy`, (stated as ServiceLimit).policy)
 }

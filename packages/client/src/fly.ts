@@ -1,7 +1,7 @@
 import { type Attempted, attempt } from './attempt.js'
 import type { Outgoing } from './body.js'
 import { cancelBody } from './cancel.js'
-import { expected } from './check.js'
+import { rule } from './check.js'
 import type { Course, CourseParts } from './course.js'
 import type { Leftovers } from './follow.js'
 import type { Settings } from './options.js'
@@ -52,9 +52,9 @@ export async function fly(
     try {
       const { input, init } = await parts.outgoing.next(attempts >= settings.maxAttempts)
       sending = true
-      const response = await around.send(input, own === undefined ? init : { ...init, signal: own })
+      const sent = await around.send(input, own === undefined ? init : { ...init, signal: own })
       sending = false
-      checkResponse(response)
+      const response = aResponse('fetch()', sent)
       if (settings.classify === undefined) return response
       const judged = await judgedBy(settings, response)
       verdict = judged.verdict
@@ -93,10 +93,10 @@ export async function fly(
 }
 
 /** Of whichever implementation. */
-function checkResponse(response: Response | undefined | null): void {
-  if (typeof response?.status === 'number' && typeof response.headers?.get === 'function') return
-  throw new TypeError(expected('the result of fetch', 'a Response', response))
-}
+const aResponse = rule<Response>('a Response', (answer) => {
+  const { status, headers } = (answer ?? {}) as Partial<Response>
+  return typeof status === 'number' && typeof headers?.get === 'function'
+})
 
 async function judgedBy(
   { classify, clock }: Settings,

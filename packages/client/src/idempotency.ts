@@ -1,4 +1,4 @@
-import { expected } from './check.js'
+import { aString, optional } from './check.js'
 import type { Settings } from './options.js'
 import { mayCarry, randomHex, withField } from './own-field.js'
 import type { Target } from './target.js'
@@ -18,10 +18,6 @@ export function withIdempotencyKey(
   if (idempotencyKey === false || methods.has(target.method) || target.headers.has(field)) return headers
   const own = idempotencyKey === true
   if (own && !mayCarry(target)) return headers
-  const key = own ? randomHex(16) : idempotencyKey(target)
-  if (key === undefined) return headers
-  if (typeof key !== 'string') {
-    throw new TypeError(expected('the result of retry.idempotencyKey', 'a string or undefined', key))
-  }
-  return withField(headers, field, key)
+  const key = own ? randomHex(16) : optional(aString)('retry.idempotencyKey()', idempotencyKey(target))
+  return key === undefined ? headers : withField(headers, field, key)
 }

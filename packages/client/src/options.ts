@@ -1,18 +1,19 @@
 import { type Clock, type QuotaPolicy, systemClock } from '@ratepact/contract'
 import { type Backoff, exponentialBackoff } from './backoff.js'
-import { type CallSettings, readMaxWaitMs } from './call-options.js'
+import { type CallSettings, mostUnits, waitSeconds } from './call-options.js'
 import {
-  checkBoolean,
-  checkFunction,
-  checkList,
+  aBoolean,
+  aFunction,
+  aNumber,
+  aString,
+  aWhole,
+  type Check,
   checkMembers,
-  checkNumber,
-  checkOneOf,
-  checkText,
-  checkWhole,
-  expected,
-  given,
+  listOf,
+  oneOf,
+  optional,
   refills,
+  rule,
 } from './check.js'
 import { type DialectOptions, readDialect } from './dialect.js'
 import { type ClientEvent, Events } from './events.js'
@@ -101,99 +102,61 @@ export interface Settings extends RetrySettings {
   readonly events: Events
 }
 
-const defaults = {
-  maxWaitSeconds: 60,
-  maxQueue: 1000,
-  maxAttempts: 3,
-  cost: 1,
-  priority: 0,
-} as const
-
-const optionNames = [
-  ...[
-    'fetch',
-    'partition',
-    'route',
-    'policies',
-    'dialect',
-    'maxWaitSeconds',
-    'maxQueue',
-    'maxAttempts',
-    'tellInstance',
-  ],
-  ...['totalTimeoutSeconds', 'attemptTimeoutSeconds', 'retry', 'backoff', 'clock', 'random', 'onEvent'],
-]
-
-const policyMembers = [
-  ...['policy', 'quota', 'unit', 'windowSeconds', 'partitionKey', 'refill', 'ratePerSecond'],
-]
-
 /** Timeouts are single timers, and no timer is longer. */
 const mostTimeoutSeconds = 2_147_483
-const mostCost = 999_999_999_999_999
 
 /** @throws TypeError or RangeError that names the option, the rule and what was given. */
 export function readOptions(options: ClientOptions): Settings {
-  checkMembers('options', options, optionNames)
-  const chosen = <T>(name: keyof ClientOptions, fallback: T): T =>
-    options[name] === undefined ? fallback : checkFunction(name, options[name] as T)
-  return {
-    fetch: chosen('fetch', undefined as ClientOptions['fetch']),
-    partition: chosen('partition', defaultPartition),
-    route: chosen('route', defaultRoute),
-    policies: readPolicies(options.policies),
-    dialect: readDialect(options.dialect),
-    perCall: {
-      cost: defaults.cost,
-      priority: defaults.priority,
-      key: '',
-      maxWaitMs: readMaxWaitMs('maxWaitSeconds', options.maxWaitSeconds, defaults.maxWaitSeconds * 1000),
+  const timeout = optional(aNumber(0.001, mostTimeoutSeconds, ' of seconds'), Number.POSITIVE_INFINITY)
+  const { maxWaitSeconds, totalTimeoutSeconds, attemptTimeoutSeconds, retry, onEvent, ...as } = checkMembers(
+    'options',
+    options,
+    {
+      fetch: optional<ClientOptions['fetch']>(aFunction),
+      partition: optional<Settings['partition']>(aFunction, defaultPartition),
+      route: optional<Settings['route']>(aFunction, defaultRoute),
+      policies: optional(listOf(checkPolicy), []),
+      dialect: optional(readDialect, {}),
+      maxWaitSeconds: optional(waitSeconds(), 60),
+      tellInstance: optional(aBoolean, false),
+      maxQueue: optional(aWhole(0, 10_000_000), 1000),
+      maxAttempts: optional(aWhole(1, 1000), 3),
+      totalTimeoutSeconds: timeout,
+      attemptTimeoutSeconds: timeout,
+      retry: readRetry,
+      backoff: optional(withMethods('delaySeconds'), exponentialBackoff()),
+      clock: optional(withMethods('now', 'setTimeout', 'clearTimeout'), systemClock),
+      random: optional<Settings['random']>(aFunction, Math.random),
+      onEvent: optional<ClientOptions['onEvent']>(aFunction),
     },
-    tellInstance: checkBoolean('tellInstance', given(options.tellInstance, false)),
-    maxQueue: checkWhole('maxQueue', given(options.maxQueue, defaults.maxQueue), 0, 10_000_000),
-    maxAttempts: checkWhole('maxAttempts', given(options.maxAttempts, defaults.maxAttempts), 1, 1000),
-    totalTimeoutMs: readTimeoutMs('totalTimeoutSeconds', options.totalTimeoutSeconds),
-    attemptTimeoutMs: readTimeoutMs('attemptTimeoutSeconds', options.attemptTimeoutSeconds),
-    ...readRetry(options.retry),
-    backoff: readBackoff(options.backoff),
-    clock: readClock(options.clock),
-    random: chosen('random', Math.random),
-    events: new Events(chosen('onEvent', undefined as ClientOptions['onEvent'])),
+    '',
+  )
+  return {
+    ...as,
+    ...retry,
+    perCall: { cost: 1, priority: 0, key: '', maxWaitMs: maxWaitSeconds * 1000 },
+    totalTimeoutMs: totalTimeoutSeconds * 1000,
+    attemptTimeoutMs: attemptTimeoutSeconds * 1000,
+    events: new Events(onEvent),
   }
 }
 
-function readTimeoutMs(name: string, seconds: number | undefined): number {
-  if (seconds === undefined) return Number.POSITIVE_INFINITY
-  return checkNumber(name, seconds, 0.001, mostTimeoutSeconds, ' of seconds') * 1000
-}
-
-function readPolicies(policies: readonly QuotaPolicy[] | undefined): readonly QuotaPolicy[] {
-  return checkList('policies', given(policies, []), (name, each) => {
-    checkMembers(name, each, policyMembers)
-    const policy = each as QuotaPolicy
-    const { windowSeconds, unit = 'requests', partitionKey, ratePerSecond } = policy
-    checkText(`${name}.policy`, policy.policy)
-    checkWhole(`${name}.quota`, policy.quota, 0, mostCost)
-    checkText(`${name}.unit`, unit)
-    if (windowSeconds !== undefined) checkWhole(`${name}.windowSeconds`, windowSeconds, 1, mostCost)
-    if (ratePerSecond !== undefined) checkNumber(`${name}.ratePerSecond`, ratePerSecond, 1e-9, mostCost)
-    checkOneOf(`${name}.refill`, policy.refill, refills)
-    if (partitionKey !== undefined && !(partitionKey instanceof Uint8Array))
-      throw new TypeError(expected(`${name}.partitionKey`, 'a Uint8Array', partitionKey))
-    return { ...policy, unit }
+function checkPolicy(name: string, policy: unknown): QuotaPolicy {
+  return checkMembers<QuotaPolicy>(name, policy, {
+    policy: aString,
+    quota: aWhole(0, mostUnits),
+    unit: optional(aString, 'requests'),
+    windowSeconds: optional(aWhole(1, mostUnits)),
+    partitionKey: optional(rule('a Uint8Array', (value) => value instanceof Uint8Array)),
+    refill: optional(oneOf(...refills)),
+    ratePerSecond: optional(aNumber(1e-9, mostUnits)),
   })
 }
 
-function readBackoff(backoff: Backoff | undefined): Backoff {
-  if (backoff === undefined) return exponentialBackoff()
-  checkFunction('backoff.delaySeconds', (backoff as Partial<Backoff> | null)?.delaySeconds)
-  return backoff
-}
-
-function readClock(clock: Clock | undefined): Clock {
-  if (clock === undefined) return systemClock
-  for (const name of ['now', 'setTimeout', 'clearTimeout'] as const) {
-    checkFunction(`clock.${name}`, (clock as Partial<Clock> | null)?.[name])
+/** Something made elsewhere, with those methods. */
+function withMethods<T>(...methods: readonly (string & keyof T)[]): Check<T> {
+  return (name, value) => {
+    for (const method of methods) aFunction(`${name}.${method}`, (value as T | null)?.[method])
+    return value as T
   }
-  return clock
 }

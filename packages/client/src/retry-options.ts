@@ -1,12 +1,13 @@
 import {
-  checkBoolean,
-  checkFunction,
-  checkList,
+  aBoolean,
+  aFunction,
+  aNumber,
+  aWhole,
   checkMembers,
-  checkNumber,
-  checkWhole,
   expected,
-  given,
+  listOf,
+  oneOf,
+  optional,
 } from './check.js'
 import type { OutgoingRequest } from './target.js'
 
@@ -59,44 +60,29 @@ export interface RetrySettings {
   readonly budget: number
 }
 
-const defaults = {
-  statuses: [429],
-  methods: ['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE'],
-  budget: 0.2,
-} as const
-
-const names = ['statuses', 'methods', 'networkErrors', 'idempotencyKey', 'classify', 'budget']
-
 /** @throws TypeError or RangeError that names the option, the rule and what was given. */
-export function readRetry(retry: RetryOptions = {}): RetrySettings {
-  checkMembers('retry', retry, names)
-  const { networkErrors = false, idempotencyKey = false, classify, budget = defaults.budget } = retry
-  const statuses = checkList('retry.statuses', given(retry.statuses, defaults.statuses), (name, status) =>
-    checkWhole(name, status, 400, 599),
-  )
-  const methods = checkList('retry.methods', given(retry.methods, defaults.methods), readMethod)
-  checkBoolean('retry.networkErrors', networkErrors)
-  if (typeof idempotencyKey !== 'boolean') checkFunction('retry.idempotencyKey', idempotencyKey)
-  if (classify !== undefined) checkFunction('retry.classify', classify)
-  checkNumber('retry.budget', budget, 0, 1000)
-  return {
-    statuses: new Set(statuses),
-    methods: new Set(methods),
-    networkErrors,
-    idempotencyKey,
-    classify,
-    budget,
-  }
+export function readRetry(name: string, retry: unknown = {}): RetrySettings {
+  const checked = checkMembers(name, retry, {
+    statuses: optional(listOf(aWhole(400, 599)), [429]),
+    methods: optional(listOf(aMethod), ['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE']),
+    networkErrors: optional(aBoolean, false),
+    idempotencyKey: optional<RetrySettings['idempotencyKey']>(
+      (name, value) => (typeof value === 'boolean' ? value : aFunction(name, value)),
+      false,
+    ),
+    classify: optional<RetryOptions['classify']>(aFunction),
+    budget: optional(aNumber(0, 1000), 0.2),
+  })
+  return { ...checked, statuses: new Set(checked.statuses), methods: new Set(checked.methods) }
 }
 
 /** What `condition && 'limited'` comes to where the condition does not hold is no opinion either. */
 export function readVerdict(verdict: unknown): Verdict {
   if (verdict === undefined || verdict === null || verdict === false || verdict === '') return undefined
-  if (verdict === 'limited' || verdict === 'ok') return verdict
-  throw new TypeError(expected('the result of retry.classify', "'limited', 'ok' or undefined", verdict))
+  return oneOf('limited' as const, 'ok' as const)('retry.classify()', verdict)
 }
 
-function readMethod(name: string, method: unknown): string {
+function aMethod(name: string, method: unknown): string {
   if (typeof method === 'string' && /^[A-Za-z-]+$/.test(method)) return method.toUpperCase()
   throw new TypeError(expected(name, 'the name of a method', method))
 }

@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici'
 import { Base } from '../base.js'
 import { type CallOptions, readCallOptions } from '../call-options.js'
-import { checkMembers, expected } from '../check.js'
+import { expected } from '../check.js'
 import { type ClientOptions, readOptions } from '../options.js'
 import type { KnownLimit } from '../pace/pace.js'
 import type { CloseOptions, QueueOverview } from '../paced-fetch.js'
@@ -38,8 +38,6 @@ export interface Pacing {
   close(options?: CloseOptions): Promise<void>
 }
 
-const retryMembers = ['statuses', 'methods', 'networkErrors', 'idempotencyKey', 'budget']
-
 /**
  * Makes an interceptor that holds calls back until the limits that a server states allow them, and sends refusals again. A call
  * can say more about itself by `rateLimit` among its options, as with `createFetch`: see `withRateLimit`.
@@ -59,7 +57,8 @@ export function pace(options: PacingOptions = {}): Pacing {
   const { origin, ...rest } = Object(options) as PacingOptions
   const settings = readOptions(Object(options) === options ? rest : options)
   if ('fetch' in rest) throw new TypeError('Expected options to have no fetch, since the dispatcher sends')
-  if (rest.retry !== undefined) checkMembers('retry', rest.retry, retryMembers)
+  if (rest.retry !== undefined && 'classify' in rest.retry)
+    throw new TypeError('Expected retry to have no classify, since an interceptor has no Response to show')
   const own = readOrigin(origin)
   const base = new Base(settings)
   let unnamed = 0
