@@ -1,7 +1,8 @@
-import { createGate, type Seen } from './http/core.js'
+import type { Trust } from './http/address-watch.js'
+import { createGate, type Gate, type Seen } from './http/core.js'
 import { errorOf } from './http/error.js'
 import { fastifyScope, fastifyTrust } from './http/fastify-scope.js'
-import { judge, type NodeState } from './http/node-judge.js'
+import { type NodeState, nodeStayOf, verdictOn } from './http/node-judge.js'
 import type { MakeLimit } from './http/options.js'
 import { answerReply, type Reply } from './http/reply.js'
 
@@ -53,25 +54,60 @@ export const rateLimit: MakeLimit<Asked, Asked, FastifyLimit> = (options: object
   const { onDenied } = options as { onDenied?: (...args: unknown[]) => unknown }
 
   return function rateLimit(request, reply, done) {
-    const seen: Seen = {
-      from: request,
-      trust: () => fastifyTrust(request),
-      method: request.method,
-      scope: () => fastifyScope(request),
-      header: (name) => request.headers[name],
-      shared: reply.raw,
-    }
+    void run(gate, onDenied, request, reply, done)
+  }
+}
 
-    async function run(): Promise<void> {
-      const verdict = await judge(gate, [request, reply], seen, reply.raw as NodeState)
-      if (verdict === 'pass') return done()
-      // Fastify waits no longer for a reply that somebody else has given, or nobody takes.
-      if (verdict === 'over') return void reply.hijack()
-      const own = onDenied && (() => onDenied(request, reply, verdict))
-      await answerReply(reply, gate.denial(verdict, seen), own)
-    }
+/** Lets a request go on, or replies to it. Never throws. */
+async function run(
+  gate: Gate<Asked>,
+  onDenied: ((...args: unknown[]) => unknown) | undefined,
+  request: FastifyLimitRequest,
+  reply: FastifyLimitReply,
+  done: Done,
+): Promise<void> {
+  try {
+    const node = reply.raw as NodeState
+    const seen = new FastifySeen(request, node)
+    const sentBefore = node.headersSent
+    const decided = gate.decide([request, reply], seen, nodeStayOf)
+    // One wait and no more: each costs.
+    const decision = decided instanceof Promise ? await decided : decided
+    const verdict = verdictOn(decision, gate, seen, node, sentBefore)
+    if (verdict === 'pass') return done()
+    // Fastify waits no longer for a reply that somebody else has given, or nobody takes.
+    if (verdict === 'over') return void reply.hijack()
+    const own = onDenied && (() => onDenied(request, reply, verdict))
+    await answerReply(reply, gate.denial(verdict, seen), own)
+  } catch (error) {
+    done(errorOf('rateLimit', error) as Error)
+  }
+}
 
-    void run().catch((error: unknown) => done(errorOf('rateLimit', error) as Error))
+/** A class, since there is one for each request: closures are dearer. */
+class FastifySeen implements Seen {
+  readonly from: FastifyLimitRequest
+  readonly shared: object
+
+  constructor(request: FastifyLimitRequest, response: object) {
+    this.from = request
+    this.shared = response
+  }
+
+  get method(): string {
+    return this.from.method
+  }
+
+  trust(): Trust {
+    return fastifyTrust(this.from)
+  }
+
+  scope(): string {
+    return fastifyScope(this.from)
+  }
+
+  header(name: string): string | string[] | undefined {
+    return this.from.headers[name]
   }
 }
 

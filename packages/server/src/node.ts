@@ -1,4 +1,6 @@
 import { expectFunction } from './expect.js'
+import type { Addressed } from './http/address.js'
+import type { Trust } from './http/address-watch.js'
 import { createGate, type Seen } from './http/core.js'
 import type { Denied } from './http/denial.js'
 import type { NodeState } from './http/node-judge.js'
@@ -65,23 +67,46 @@ export const rateLimit: MakeLimit<Asked, Asked, NodeLimit, NodeOptions> = (optio
   return (listener) =>
     function rateLimit(request, response) {
       const node = response as object as NodeState
-      const seen: Seen = {
-        from: { socket: request.socket },
-        trust: () => 'none',
-        method: request.method,
-        scope: () => scopeOf(request.method, ''),
-        header: (name) => request.headers[name],
-        shared: response,
-      }
+      const seen = new NodeSeen(request, response)
       /** What a framework would do with an error. */
-      async function next(error?: unknown): Promise<void> {
-        if (error === undefined) return void (await listener(request, response))
-        await onError(error, request, response)
-      }
+      const next = (error?: unknown) =>
+        error === undefined ? listener(request, response) : onError(error, request, response)
 
       const own = onDenied && ((_next: unknown, decision: Denied) => onDenied(request, response, decision))
       void proceed(gate, [request, response], seen, node, next, own)
     }
+}
+
+/** A class, since there is one for each request: closures are dearer. */
+class NodeSeen implements Seen {
+  readonly shared: object
+  readonly #request: NodeLimitRequest
+
+  constructor(request: NodeLimitRequest, response: object) {
+    this.shared = response
+    this.#request = request
+  }
+
+  /** Of the connection alone, whatever else the request has been given. */
+  get from(): Addressed {
+    return { socket: this.#request.socket }
+  }
+
+  get method(): string | undefined {
+    return this.#request.method
+  }
+
+  trust(): Trust {
+    return 'none'
+  }
+
+  scope(): string {
+    return scopeOf(this.#request.method, '')
+  }
+
+  header(name: string): string | string[] | undefined {
+    return this.#request.headers[name]
+  }
 }
 
 /** Nothing of what the listener had set for its own answer stays. What has begun cannot be answered any more. */

@@ -11,16 +11,22 @@ export interface Charged {
   readonly attempt: Attempt
 }
 
-/** What has been charged for a request so far, by the limiters before this one. */
-export function chargedFor(shared: object): readonly Charged[] {
-  return marksOf(shared).charges ?? []
-}
-
-/** Notes what a limiter has charged for a request, for the case that one after it refuses. */
-export function noteCharged(shared: object, charged: Charged): void {
+/**
+ * Notes what a limiter has charged for a request, for the case that one after it refuses.
+ * @param others told of what the limiters before this one have charged, where there are such
+ */
+export function noteCharged(
+  shared: object,
+  charged: Charged,
+  others: (earlier: readonly Charged[]) => void,
+): void {
   const marks = marksOf(shared)
-  if (marks.charges === undefined) marks.charges = [charged]
-  else marks.charges.push(charged)
+  if (marks.charges === undefined) {
+    marks.charges = [charged]
+    return
+  }
+  others(marks.charges)
+  marks.charges.push(charged)
 }
 
 /** Gives back what the limiters before this one have charged for a request. Nobody waits for it. */

@@ -47,7 +47,7 @@ export interface Gate<Args extends readonly unknown[]> {
   decide(
     args: Args,
     seen: Seen,
-    stay?: (countsBytes: boolean) => Stay,
+    stayOf?: StayOf,
   ): Decision | undefined | Promise<Decision | undefined | 'gone'>
   /**
    * Has a decision take effect on what limiters before this one have charged: it is given back where the request does not
@@ -59,6 +59,9 @@ export interface Gate<Args extends readonly unknown[]> {
   /** The answer to what may not pass, in the form that the request asks for. */
   denial(decision: Denied, seen: Seen): Denial
 }
+
+/** For how long a request stays, by what its limiters are handed alike. */
+type StayOf = (shared: object, countsBytes: boolean) => Stay
 
 const NONE: readonly never[] = []
 
@@ -102,11 +105,12 @@ export function createGate<Args extends readonly unknown[]>(adapter: string, giv
     holder: Holder,
     asking: ReturnType<typeof ask>,
     args: Args,
-    stay: ((countsBytes: boolean) => Stay) | undefined,
+    seen: Seen,
+    stayOf: StayOf | undefined,
   ): Promise<Decision | undefined | 'gone'> {
     const asked = await asking
     if (asked?.outcome !== 'admitted') return asked
-    const decision = await holder.hold(asked, stay?.(outcome?.countsBytes === true), args)
+    const decision = await holder.hold(asked, stayOf?.(seen.shared, outcome?.countsBytes === true), args)
     if (decision === undefined) return 'gone'
     // A call that would be held for too long is refused by a decision of its own.
     const note = decision === asked ? undefined : notes?.get(asked)
@@ -115,16 +119,15 @@ export function createGate<Args extends readonly unknown[]>(adapter: string, giv
   }
 
   return {
-    decide(args, seen, stay) {
+    decide(args, seen, stayOf) {
       const asked = ask(args, seen)
-      return holder === undefined ? asked : hold(holder, asked, args, stay)
+      return holder === undefined ? asked : hold(holder, asked, args, seen, stayOf)
     },
     enter(decision, seen) {
       // What does not run is charged nowhere.
       if (decision === 'gone' || !decision.allowed) giveBackEarlier(seen.shared)
       else if (decision.outcome === 'admitted') {
-        watchTwice(seen.shared)
-        noteCharged(seen.shared, { limiter, decision, attempt })
+        noteCharged(seen.shared, { limiter, decision, attempt }, watchTwice)
       }
     },
     statement(decision, seen) {

@@ -11,8 +11,16 @@ import type { Policy } from '../policy.js'
 /** A field of an answer. */
 export type Field = readonly [name: string, value: string]
 
-/** States what a decision says of each policy, in the order of configuration. */
-export type FieldWriter = (limits: readonly Limit[]) => readonly Field[]
+/** What the two fields say. */
+export interface Stated {
+  /** Of `RateLimit-Policy`. */
+  readonly policies: string
+  /** Of `RateLimit`. */
+  readonly limits: string
+}
+
+/** States what a decision says of each policy, in the order of configuration; undefined where that is nothing. */
+export type FieldWriter = (limits: readonly Limit[]) => Stated | undefined
 
 /** The texts of a policy that are the same on every answer. */
 interface Texts {
@@ -53,11 +61,7 @@ export function createFieldWriter(policies: readonly Policy[], draft: Draft, hin
       rules += between + texts.policy + key + texts.hints
       states += between + texts.name + stateOf(limit, draft) + key + (hints ? hintsOf(limit) : '')
     }
-    if (states === '') return []
-    return [
-      ['RateLimit-Policy', keyed ? rules : constant],
-      ['RateLimit', states],
-    ]
+    return states === '' ? undefined : { policies: keyed ? rules : constant, limits: states }
   }
 }
 

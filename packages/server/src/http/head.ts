@@ -20,14 +20,12 @@ export function statesLimits(status: number): boolean {
 }
 
 /**
- * Appends members to lists that may already have some: another limiter's, or the handler's own. Members without names,
+ * Appends members to a list that may already have some: another limiter's, or the handler's own. Members without names,
  * as drafts before 08 had them, give way: a field that mixes both is no use to anybody.
  */
-export function appendFields(head: Head, fields: readonly Field[]): void {
-  for (const [name, value] of fields) {
-    const before = head.get(name)?.trimStart()
-    head.set(name, before?.startsWith('"') ? `${before}, ${value}` : value)
-  }
+export function appendField(head: Head, name: string, value: string): void {
+  const before = head.get(name)?.trimStart()
+  head.set(name, before?.startsWith('"') ? `${before}, ${value}` : value)
 }
 
 /**

@@ -2,6 +2,7 @@ import type { Decision } from '../decision.js'
 import type { Gate, Seen } from './core.js'
 import type { Denied } from './denial.js'
 import { errorOf } from './error.js'
+import type { Stay } from './hold.js'
 import type { NodeAnswer } from './node-answer.js'
 import { isGone } from './node-end.js'
 import { beforeHead } from './node-head.js'
@@ -20,36 +21,39 @@ export type Verdict = 'pass' | 'over' | Denied
  * Asks about a request whose answer is a Node response, and has the limits stated on that.
  * @throws what `decide` throws, as an object, and an Error where a request is refused whose answer has begun
  */
-export function judge<Args extends readonly unknown[]>(
+export async function judge<Args extends readonly unknown[]>(
   gate: Gate<Args>,
   args: Args,
   seen: Seen,
   response: NodeState,
-): Verdict | Promise<Verdict> {
+): Promise<Verdict> {
   const sentBefore = response.headersSent
-  const weigh = (decision: Decision | 'gone' | undefined) =>
-    verdictOn(decision, gate, seen, response, response.headersSent && !sentBefore)
   try {
-    const decided = gate.decide(args, seen, (countsBytes) => createNodeStay(response, countsBytes))
-    // One wait and no more: each costs.
-    return decided instanceof Promise ? decided.then(weigh, fail) : weigh(decided)
+    const decided = gate.decide(args, seen, nodeStayOf)
+    return verdictOn(decided instanceof Promise ? await decided : decided, gate, seen, response, sentBefore)
   } catch (error) {
-    return fail(error)
+    throw errorOf('rateLimit', error)
   }
 }
 
-function fail(error: unknown): never {
-  throw errorOf('rateLimit', error)
+/** For how long a request stays whose limiters are handed its Node response. */
+export function nodeStayOf(shared: object, countsBytes: boolean): Stay {
+  return createNodeStay(shared as NodeState, countsBytes)
 }
 
-/** @param answered whether somebody (a timeout, say) has answered while we asked or held: a handler could only fail */
-function verdictOn(
+/**
+ * The verdict by what has been decided, for who has asked by themselves: one wait less than `judge`.
+ * @param sentBefore whether the head was sent before the limiter was asked
+ */
+export function verdictOn(
   decision: Decision | 'gone' | undefined,
   gate: Gate<never>,
   seen: Seen,
   response: NodeState,
-  answered: boolean,
+  sentBefore: boolean,
 ): Verdict {
+  // Somebody (a timeout, say) has answered while we asked or held: a handler could only fail.
+  const answered = response.headersSent && !sentBefore
   if (decision !== undefined) gate.enter(decision, seen)
   if (decision === 'gone' || answered) return 'over'
   if (decision === undefined) return 'pass'

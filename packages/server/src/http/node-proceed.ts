@@ -1,7 +1,7 @@
 import type { Gate, Seen } from './core.js'
 import type { Denied } from './denial.js'
 import { deny, handOver, handToErrors, type Next } from './node-answer.js'
-import { judge, type NodeState } from './node-judge.js'
+import { type NodeState, nodeStayOf, verdictOn } from './node-judge.js'
 
 /**
  * Lets a request go on, or answers it: by the user's function where there is one. Whatever fails, the methods that other
@@ -16,9 +16,17 @@ export async function proceed<Args extends readonly unknown[]>(
   onDenied: ((next: Next, decision: Denied) => unknown) | undefined,
 ): Promise<void> {
   try {
-    const verdict = await judge(gate, args, seen, response)
+    const sentBefore = response.headersSent
+    const decided = gate.decide(args, seen, nodeStayOf)
+    // One wait and no more: each costs.
+    const decision = decided instanceof Promise ? await decided : decided
+    const verdict = verdictOn(decision, gate, seen, response, sentBefore)
     if (verdict === 'over') return
-    if (verdict === 'pass') return void (await next())
+    if (verdict === 'pass') {
+      const going = next()
+      if (going !== undefined) await going
+      return
+    }
     const denial = gate.denial(verdict, seen)
     if (onDenied === undefined) return await deny(response, denial, next)
     return await handOver(response, denial, next, (own) => onDenied(own, verdict))

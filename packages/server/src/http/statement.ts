@@ -2,7 +2,7 @@ import type { LegacyDialect } from '@ratepact/contract'
 import type { Limit } from '../decision.js'
 import type { Policy } from '../policy.js'
 import { createFieldWriter } from './fields.js'
-import { appendFields, type Head, setNearer } from './head.js'
+import { appendField, type Head, setNearer } from './head.js'
 import { createLegacyWriter } from './legacy.js'
 import type { HeaderOptions } from './options.js'
 
@@ -36,11 +36,14 @@ export function createStatements(policies: readonly Policy[], headers: HeaderOpt
   return {
     names: dialect === undefined ? NAMED : LEGACY[dialect],
     write(head, limits, atMs) {
-      const named = writeNamed?.(limits) ?? []
-      const legacy = writeLegacy?.(limits, atMs) ?? []
-      appendFields(head, named)
-      setNearer(head, legacy)
-      return named.length + legacy.length > 0
+      const named = writeNamed?.(limits)
+      const legacy = writeLegacy?.(limits, atMs)
+      if (named !== undefined) {
+        appendField(head, 'RateLimit-Policy', named.policies)
+        appendField(head, 'RateLimit', named.limits)
+      }
+      if (legacy !== undefined) setNearer(head, legacy)
+      return named !== undefined || (legacy !== undefined && legacy.length > 0)
     },
   }
 }

@@ -1,17 +1,21 @@
 import type { Limiter } from '../limiter.js'
-import { chargedFor } from './charged.js'
+import type { Charged } from './charged.js'
 import { seeGuide } from './guide.js'
 import type { Warn } from './warn.js'
 
 /** Looks whether the limiters of a request count one thing twice; at each pair of them once. */
-export function createTwiceWatch(adapter: string, limiter: Limiter, warn: Warn): (shared: object) => void {
+export function createTwiceWatch(
+  adapter: string,
+  limiter: Limiter,
+  warn: Warn,
+): (earlier: readonly Charged[]) => void {
   const looked = new WeakSet<Limiter>()
   const names = new Set<string>(limiter.policies.map(({ name }) => name))
-  return (shared) => {
-    for (const earlier of chargedFor(shared)) {
-      if (looked.has(earlier.limiter)) continue
-      looked.add(earlier.limiter)
-      const twice = earlier.limiter.policies.find(({ name }) => names.has(name))
+  return (earlier) => {
+    for (const { limiter: other } of earlier) {
+      if (looked.has(other)) continue
+      looked.add(other)
+      const twice = other.policies.find(({ name }) => names.has(name))
       if (twice === undefined) continue
       warn(
         'twice',
