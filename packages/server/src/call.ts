@@ -3,6 +3,7 @@ import { expected, expectObject, expectOnly } from './expect.js'
 import { expectOnStoreFailure, type OnStoreFailure } from './failure/mode.js'
 import { hash48 } from './hash.js'
 import { homeOf, valuesOf } from './partition.js'
+import type { Chosen } from './plans.js'
 import type { Policy } from './policy.js'
 import { short, shortValues } from './short.js'
 import type { BucketOwner, Charge, Op } from './store.js'
@@ -62,6 +63,16 @@ export function chargesOf(
 
 /** An op that is answered with a decision. */
 export type Check = Extract<Op, { kind: 'consume' | 'peek' }>
+
+/** A call that is what it must be, and by what it is judged. */
+export interface Case {
+  readonly kind: Check['kind']
+  readonly partition: unknown
+  readonly call: ConsumeOptions
+  readonly mode: OnStoreFailure
+  readonly chosen: Chosen
+  readonly sentMs: number
+}
 
 /** The op that a call comes to. */
 export function opFor(

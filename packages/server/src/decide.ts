@@ -1,27 +1,28 @@
 import { expectNoLocal } from './advance/lease-options.js'
-import { type Check, type ConsumeOptions, chargesOf, expectCall, NO_OPTIONS, opFor } from './call.js'
-import type { Conclude } from './conclude.js'
+import {
+  type Case,
+  type Check,
+  type ConsumeOptions,
+  chargesOf,
+  expectCall,
+  NO_OPTIONS,
+  opFor,
+} from './call.js'
+import { callerOf } from './caller.js'
 import type { Decision } from './decision.js'
-import { callerOf, type DenyCache } from './deny-cache.js'
+import { repeated } from './denial.js'
 import type { Ask } from './failure/ask.js'
-import type { Fallback } from './failure/fallback.js'
+import type { OnStoreFailure } from './failure/mode.js'
 import { StoreError } from './failure/store-error.js'
-import type { Settings } from './limiter-options.js'
-import type { Chosen } from './plans.js'
-import type { Shards, Spread } from './shard/shards.js'
+import { type AskParts, createSharded } from './shard/sharded.js'
 import type { Reply } from './store.js'
 import type { Offenders } from './top/offenders.js'
-import { askedFrom, asksAnyway } from './trial.js'
+import { type Asked, askedFrom, asksAnyway } from './trial.js'
 
 /** Who can answer a call, and who is told what became of it. */
-export interface DecideParts {
-  readonly settings: Settings
-  readonly kinds: readonly string[]
+export interface DecideParts extends AskParts {
   readonly ask: Ask
-  readonly fallback: Fallback
-  readonly denials: DenyCache<string> | undefined
   readonly offenders: Offenders
-  readonly conclude: Conclude
   /** @throws TypeError when the limiter is closed */
   readonly expectOpen: () => void
 }
@@ -29,133 +30,134 @@ export interface DecideParts {
 /** Decides one call. */
 export type Decide = (kind: Check['kind'], partition: unknown, call?: ConsumeOptions) => Promise<Decision>
 
-/** Asks, in this order, units that this process holds, refusals that it remembers, and the store. */
+/** What the store is asked about it. */
+interface Question {
+  readonly asked: Asked
+  readonly op: Check
+  /** Whose refusal is remembered; nobody's where that may not be. */
+  readonly caller: string | undefined
+}
+
+/**
+ * Asks, in this order, units that this process holds, refusals that it remembers, and the store. Who answers at once is
+ * not waited for: beside such a decision an async function is dear.
+ */
 export function createDecide(parts: DecideParts): Decide {
   const { settings, kinds, ask, fallback, denials, offenders, conclude, expectOpen } = parts
   const { rules, store, onStoreFailure, leases, clock, shards } = settings
+  const onShards = shards && createSharded(parts, shards)
 
-  async function decide(
+  function decide(
     kind: Check['kind'],
     partition: unknown,
     call: ConsumeOptions = NO_OPTIONS,
   ): Promise<Decision> {
-    expectOpen()
-    expectCall(call, rules.all, settings.countInstances)
-    const mode = call.onStoreFailure ?? onStoreFailure
-    if (mode !== onStoreFailure) {
-      if (leases !== undefined) expectNoLocal(mode)
-      fallback.expect(mode)
-    }
-    let chosen: Chosen
-    if (typeof call.plan !== 'function') chosen = rules.policiesOf(call.plan)
-    else {
-      try {
-        chosen = rules.policiesOf(await ask.inTime(Promise.resolve(call.plan())))
-      } catch (error) {
-        // What the function itself throws is the caller's; only its lateness is ours.
-        if (error instanceof StoreError) return conclude.withoutStore(error, mode)
-        throw error
+    try {
+      expectOpen()
+      expectCall(call, rules.all, settings.countInstances)
+      const { plan, onStoreFailure: mode = onStoreFailure } = call
+      if (mode !== onStoreFailure) {
+        if (leases !== undefined) expectNoLocal(mode)
+        fallback.expect(mode)
       }
+      if (typeof plan === 'function') return planned(kind, partition, call, mode, plan)
+      const chosen = rules.policiesOf(plan)
+      return Promise.resolve(judged({ kind, partition, call, mode, chosen, sentMs: clock.now() }))
+    } catch (error) {
+      return Promise.reject(error)
     }
-    const sentMs = clock.now()
+  }
+
+  /** By a plan that is to be found out first. */
+  async function planned(
+    kind: Check['kind'],
+    partition: unknown,
+    call: ConsumeOptions,
+    mode: OnStoreFailure,
+    planOf: () => string | Promise<string>,
+  ): Promise<Decision> {
+    let plan: string
+    try {
+      plan = await ask.inTime(Promise.resolve(planOf()))
+    } catch (error) {
+      // What the function itself throws is the caller's; only its lateness is ours.
+      if (error instanceof StoreError) return conclude.withoutStore(error, mode)
+      throw error
+    }
+    return judged({ kind, partition, call, mode, chosen: rules.policiesOf(plan), sentMs: clock.now() })
+  }
+
+  function judged(one: Case): Decision | Promise<Decision> {
+    const { kind, partition, call, chosen, sentMs } = one
     const leasable = leases && chargesOf(partition, call, chosen.all, kinds, store.slotBy)
     const leased = leasable && conclude.fromLease(kind, call, leasable, chosen.plan, sentMs)
     if (leased !== undefined) return leased
-    if (shards !== undefined) {
-      const decision = await sharded(shards, kind, partition, call, chosen)
-      return marked(kind, partition, chosen, sentMs, decision)
-    }
     // A candidate has its own say on every call, so none is answered without the store.
-    const cache = chosen.candidate.length === 0 ? denials : undefined
-    const caller = cache === undefined ? undefined : callerFor(partition, call, chosen)
-    const repeated = cache?.find(caller, call.cost, sentMs)
-    if (repeated !== undefined) return marked(kind, partition, chosen, sentMs, conclude.noted(repeated))
+    const caller = chosen.candidate.length === 0 ? callerFor(one) : undefined
+    if (onShards !== undefined) return onShards(one, caller).then((decision) => marked(one, decision))
+    const denied = remembered(one, caller)
+    if (denied !== undefined) return denied
     const charges = leasable ?? chargesOf(partition, call, chosen.all, kinds, store.slotBy)
     const asked = askedFrom(chosen, charges)
     if (asked.impossible.length > 0 && !asksAnyway(asked))
-      return marked(kind, partition, chosen, sentMs, conclude.impossible(kind, asked, chosen.plan))
+      return marked(one, conclude.impossible(kind, asked, chosen.plan))
     const op = opFor(kind, asked, call, settings)
-    let reply: Reply
+    const question = { asked, op, caller }
+    let answer: Reply | Promise<Reply>
     try {
-      const answer = fallback.ask(op)
-      reply = answer instanceof Promise ? await answer : answer
+      answer = fallback.ask(op)
     } catch (error) {
-      if (asked.impossible.length === 0)
-        return marked(kind, partition, chosen, sentMs, conclude.withoutStore(error, mode, op, chosen.plan))
-      fallback.failed(error, mode)
-      return marked(kind, partition, chosen, sentMs, conclude.impossible(kind, asked, chosen.plan))
+      return unanswered(one, question, error)
     }
-    const decision = conclude.answered(op, reply, asked, chosen.plan)
-    cache?.keep(caller, asked.charges, decision, sentMs)
-    return marked(kind, partition, chosen, sentMs, decision)
+    return answer instanceof Promise ? awaited(one, question, answer) : answered(one, question, answer)
   }
 
-  /** A call on shards: what refuses it on one tries one other. */
-  async function sharded(
-    own: Shards,
-    kind: Check['kind'],
-    partition: unknown,
-    call: ConsumeOptions,
-    chosen: Chosen,
-  ): Promise<Decision> {
-    const charges = chargesOf(partition, call, chosen.policies, kinds, store.slotBy)
-    const dearer = own.dearer(charges)
-    if (dearer.length > 0) return conclude.impossible(kind, askedFrom(chosen, charges, dearer), chosen.plan)
-    const caller = callerFor(partition, call, chosen)
-    const spread = own.spread(charges, call.id)
-    const first = await attempt(kind, call, spread, chosen, caller)
-    // By its id a call is remembered on one shard only.
-    if (first.outcome !== 'refused' || call.id !== undefined) return first
-    const other = own.elsewhere(charges, spread, first.violated)
-    const second = other && (await attempt(kind, call, other, chosen, caller))
-    if (second === undefined || second.source === 'none') return first
-    const sooner = second.outcome !== 'refused' || second.retryAfterSeconds < first.retryAfterSeconds
-    return sooner ? second : first
-  }
-
-  async function attempt(
-    kind: Check['kind'],
-    call: ConsumeOptions,
-    { charges, picks }: Spread,
-    chosen: Chosen,
-    caller: string | undefined,
-  ): Promise<Decision> {
-    const sentMs = clock.now()
-    const where = caller && `${[...picks.values()].join(' ')} ${caller}`
-    const repeated = denials?.find(where, call.cost, sentMs)
-    if (repeated !== undefined) return conclude.noted(repeated)
-    const asked = askedFrom(chosen, charges)
-    const op = opFor(kind, asked, call, settings)
+  async function awaited(one: Case, question: Question, answer: Promise<Reply>): Promise<Decision> {
     let reply: Reply
     try {
-      reply = await fallback.ask(op)
+      reply = await answer
     } catch (error) {
-      return conclude.withoutStore(error, call.onStoreFailure ?? onStoreFailure, op, chosen.plan)
+      return unanswered(one, question, error)
     }
-    const decision = conclude.answered(op, reply, asked, chosen.plan)
-    denials?.keep(where, charges, decision, sentMs)
-    return decision
+    return answered(one, question, reply)
+  }
+
+  function answered(one: Case, { asked, op, caller }: Question, reply: Reply): Decision {
+    const decision = conclude.answered(op, reply, asked, one.chosen.plan)
+    denials?.keep(caller, asked.charges, decision, one.sentMs)
+    return marked(one, decision)
+  }
+
+  function unanswered(one: Case, { asked, op }: Question, error: unknown): Decision {
+    const { kind, mode, chosen } = one
+    if (asked.impossible.length === 0) return marked(one, conclude.withoutStore(error, mode, op, chosen.plan))
+    fallback.failed(error, mode)
+    return marked(one, conclude.impossible(kind, asked, chosen.plan))
+  }
+
+  /** The refusal of a caller that still holds. */
+  function remembered(one: Case, caller: string | undefined): Decision | undefined {
+    const { kind, partition, call, chosen, sentMs } = one
+    const denial = denials?.find(caller, sentMs)
+    const again = denial && repeated(denial, call.cost, sentMs)
+    if (denial === undefined || again === undefined) return undefined
+    if (kind === 'consume') {
+      denial.offences ??= offenders.offences(partition, again.violated, chosen.policies)
+      offenders.count(denial.offences, sentMs)
+    }
+    return conclude.noted(again)
   }
 
   /** Whose refusals are remembered; nobody's where the call has an id, since the store may know its answer. */
-  function callerFor(
-    partition: unknown,
-    call: ConsumeOptions,
-    { plan, perScope }: Chosen,
-  ): string | undefined {
-    if (call.id !== undefined) return undefined
-    return callerOf(partition, perScope ? (call.scope ?? '') : undefined, plan)
+  function callerFor({ partition, call, chosen: { plan, perScope } }: Case): string | undefined {
+    if (denials === undefined || call.id !== undefined) return undefined
+    return callerOf(partition, perScope ? (call.scope ?? '') : undefined, plan, kinds)
   }
 
   /** Keeps in mind who was refused. */
-  function marked(
-    kind: Check['kind'],
-    partition: unknown,
-    { policies }: Chosen,
-    nowMs: number,
-    decision: Decision,
-  ): Decision {
-    if (!decision.allowed && kind === 'consume') offenders.refused(partition, decision, policies, nowMs)
+  function marked({ kind, partition, chosen, sentMs }: Case, decision: Decision): Decision {
+    if (!decision.allowed && kind === 'consume' && 'violated' in decision)
+      offenders.count(offenders.offences(partition, decision.violated, chosen.policies), sentMs)
     return decision
   }
 

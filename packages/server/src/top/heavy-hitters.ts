@@ -39,7 +39,9 @@ export function createHeavyHitters(size: number): HeavyHitters {
   function grow(place: number): void {
     const entry = table[place]
     if (entry === undefined) return
-    const first = firstOf(entry.count, place)
+    // Those that come most often have no equals.
+    const hasEquals = place > 0 && table[place - 1]?.count === entry.count
+    const first = hasEquals ? firstOf(entry.count, place) : place
     const equal = table[first]
     if (equal !== undefined && first !== place) {
       table[first] = entry

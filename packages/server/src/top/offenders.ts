@@ -1,5 +1,4 @@
 import type { Clock } from '@ratepact/contract'
-import type { Decision } from '../decision.js'
 import { expectInteger } from '../expect.js'
 import { hash48 } from '../hash.js'
 import type { Policy } from '../policy.js'
@@ -23,8 +22,10 @@ export interface Offender<Name extends string = string, Kind extends string = st
 
 /** Who is refused most, of late. */
 export interface Offenders {
-  /** Notes a decision of `policies` that refused a call of `partition`, made at `nowMs`. */
-  refused(partition: unknown, decision: Decision, policies: readonly Policy[], nowMs: number): void
+  /** As what refusals of calls of `partition` by policies of these names are counted. */
+  offences(partition: unknown, violated: readonly string[], policies: readonly Policy[]): readonly string[]
+  /** Counts a call that was refused so, at `nowMs`. */
+  count(offences: readonly string[], nowMs: number): void
   /** @throws RangeError unless n is from 1 to 256 */
   top(n: number): readonly Offender[]
 }
@@ -44,22 +45,27 @@ export function createOffenders(clock: Pick<Clock, 'now'>): Offenders {
   let sinceMs = clock.now()
 
   function forget(nowMs: number): void {
+    if (nowMs - sinceMs < WINDOW_MS) return
     const passed = Math.floor((nowMs - sinceMs) / WINDOW_MS)
-    if (passed <= 0) return
     sinceMs += passed * WINDOW_MS
     const empty = Array.from({ length: Math.min(passed, WINDOWS) }, () => createHeavyHitters(SIZE))
     windows = [...empty, ...windows].slice(0, WINDOWS)
   }
 
   return {
-    refused(partition, decision, policies, nowMs) {
-      if (decision.outcome !== 'refused' && decision.outcome !== 'impossible') return
-      forget(nowMs)
-      for (const name of decision.violated) {
+    offences(partition, violated, policies) {
+      const offences: string[] = []
+      for (const name of violated) {
         const kind = policies.find((policy) => policy.name === name)?.by
         // A text made anew: a part of a longer one, such as of a header, would keep all of it in memory.
-        if (kind !== undefined) windows[0]?.add(`${kind} ${name} ${bounded(counted(partition, kind))}`)
+        if (kind !== undefined) offences.push(`${kind} ${name} ${bounded(counted(partition, kind))}`)
       }
+      return offences
+    },
+    count(offences, nowMs) {
+      forget(nowMs)
+      const window = windows[0]
+      for (let i = 0; i < offences.length; i += 1) window?.add(offences[i] as string)
     },
     top(n) {
       expectInteger('n', n, 1, SIZE)
