@@ -7,51 +7,51 @@ export type FieldValue = string | readonly string[] | null | undefined
  */
 export const longestField = 65_536
 
-export type FieldText =
-  | { status: 'absent' }
-  | { status: 'ignored'; reason: string }
-  | { status: 'text'; text: string }
+/** What a field came to on the way to what it says. */
+export type Read<T> = { status: 'absent' } | Ignored | { status: 'read'; value: T }
+
+interface Ignored {
+  status: 'ignored'
+  reason: string
+}
+
+export function ignored(reason: string): Ignored {
+  return { status: 'ignored', reason }
+}
 
 /** Joins the lines of a field in order, as RFC 9110 section 5.3 has it. Never throws. */
-export function joinLines(value: FieldValue): FieldText {
+export function joinLines(value: FieldValue): Read<string> {
   if (value === null || value === undefined) return { status: 'absent' }
   try {
     return joinEach(value)
   } catch {
     // A revoked Proxy, or a getter that throws.
-    return { status: 'ignored', reason: 'Expected a string or an array of strings, got what cannot be read' }
+    return ignored('Expected a string, got what cannot be read')
   }
 }
 
-function joinEach(value: string | readonly string[]): FieldText {
+function joinEach(value: string | readonly string[]): Read<string> {
   const lines: readonly unknown[] = Array.isArray(value) ? value : [value]
-  const texts: string[] = []
-  let length = 0
+  let text: string | undefined
+  let blank = true
   for (const line of lines) {
-    if (typeof line !== 'string')
-      return { status: 'ignored', reason: `Expected a string, got ${typeof line}` }
-    length += line.length + 2
-    if (length - 2 > longestField)
-      return { status: 'ignored', reason: `Expected at most ${longestField} characters` }
-    texts.push(line)
+    if (typeof line !== 'string') return ignored(`Expected a string, got ${typeof line}`)
+    text = text === undefined ? line : `${text}, ${line}`
+    if (text.length > longestField) return ignored(`Expected at most ${longestField} characters`)
+    blank &&= /^[ \t]*$/.test(line)
   }
-  if (texts.every(isBlank)) return { status: 'absent' }
-  return { status: 'text', text: texts.join(', ') }
+  return text === undefined || blank ? { status: 'absent' } : { status: 'read', value: text }
 }
 
 /** Takes the optional whitespace of HTTP off both ends, which is less than `String.trim` does. */
 export function trim(text: string): string {
   let start = 0
   let end = text.length
-  while (start < end && isSpace(text, start)) start += 1
-  while (end > start && isSpace(text, end - 1)) end -= 1
+  while (isSpace(text[start])) start += 1
+  while (end > start && isSpace(text[end - 1])) end -= 1
   return text.slice(start, end)
 }
 
-function isSpace(text: string, at: number): boolean {
-  return text[at] === ' ' || text[at] === '\t'
-}
-
-function isBlank(text: string): boolean {
-  return /^[ \t]*$/.test(text)
+function isSpace(character: string | undefined): boolean {
+  return character === ' ' || character === '\t'
 }

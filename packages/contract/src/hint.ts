@@ -17,22 +17,12 @@ const refills: readonly unknown[] = ['bucket', 'window', 'log', 'counter'] satis
 /** Digits that a Decimal may have before its point (RFC 9651 section 3.3.2). */
 const largestRate = 999_999_999_999
 
-export function readRefill(value: unknown): Refill | undefined {
-  return isRefill(value) ? value : undefined
+export function isRefill(value: unknown): value is Refill {
+  return refills.includes(value)
 }
 
-export function readRate(value: unknown): number | undefined {
-  return typeof value === 'number' && value > 0 ? value : undefined
-}
-
-/** Milliseconds say the window more exactly; above it, or without it, they say something else. */
-export function readWindowMs(value: unknown, windowSeconds: number | undefined): number | undefined {
-  if (windowSeconds === undefined || !isWhole(value)) return undefined
-  return value >= 0 && value <= windowSeconds * 1000 ? value + 0 : undefined
-}
-
-export function readInstances(value: unknown): number | undefined {
-  return isWhole(value) && value >= 1 ? value : undefined
+export function isRate(value: unknown): value is number {
+  return typeof value === 'number' && value > 0
 }
 
 export function checkRefill(where: string, value: unknown): Refill {
@@ -56,12 +46,4 @@ export function checkWindowMs(where: string, value: unknown, windowSeconds: numb
     throw new TypeError(expected(where, 'given only together with effectiveWindowSeconds', value))
   }
   return checkInteger(where, value, 0, Math.min(windowSeconds * 1000, largestInteger))
-}
-
-function isRefill(value: unknown): value is Refill {
-  return refills.includes(value)
-}
-
-function isWhole(value: unknown): value is number {
-  return typeof value === 'number' && Number.isInteger(value)
 }

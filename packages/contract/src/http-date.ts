@@ -1,14 +1,15 @@
 import { type FieldValue, joinLines, trim } from './field-value.js'
 
-const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
-const month = `(?<month>${months.join('|')})`
-const time = '(?<hour>\\d{2}):(?<minute>\\d{2}):(?<second>\\d{2})'
+/** Only their first letters are capitals, so none begins elsewhere. */
+const months = 'JanFebMarAprMayJunJulAugSepOctNovDec'
+const month = '([A-Z][a-z]{2})'
+const time = '(\\d\\d):(\\d\\d):(\\d\\d)'
 const shortDay = '(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)'
-const longDay = '(?:Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday)'
+const longDay = '(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day'
 
-const imfFixdate = new RegExp(`^${shortDay}, (?<day>\\d{2}) ${month} (?<year>\\d{4}) ${time} GMT$`)
-const rfc850 = new RegExp(`^${longDay}, (?<day>\\d{2})-${month}-(?<shortYear>\\d{2}) ${time} GMT$`)
-const asctime = new RegExp(`^${shortDay} ${month} (?<day>\\d{2}| \\d) ${time} (?<year>\\d{4})$`)
+const imfFixdate = new RegExp(`^${shortDay}, (\\d\\d) ${month} (\\d{4}) ${time} GMT$`)
+const rfc850 = new RegExp(`^${longDay}, (\\d\\d)-${month}-(\\d\\d) ${time} GMT$`)
+const asctime = new RegExp(`^${shortDay} ${month} (\\d\\d| \\d) ${time} (\\d{4})$`)
 
 /**
  * Reads an HTTP-date in any of its three forms (RFC 9110 section 5.6.7), all of them in UTC and to the
@@ -19,17 +20,17 @@ const asctime = new RegExp(`^${shortDay} ${month} (?<day>\\d{2}| \\d) ${time} (?
  * @returns milliseconds since 1970, or undefined for any other text.
  */
 export function parseHttpDate(text: string, now: Date = new Date()): number | undefined {
-  const parts = (imfFixdate.exec(text) ?? asctime.exec(text) ?? rfc850.exec(text))?.groups
-  if (parts === undefined) return undefined
-  if (parts.year !== undefined) return instant(parts, Number(parts.year))
+  const [, month, day, ...rest] = asctime.exec(text) ?? []
+  if (month !== undefined) return instant(rest.pop(), month, day, rest)
+  const [, date, name = '', year, ...at] = imfFixdate.exec(text) ?? rfc850.exec(text) ?? []
+  if (year?.length !== 2) return instant(year, name, date, at)
   const latest = new Date(now)
   latest.setUTCFullYear(latest.getUTCFullYear() + 50)
   const century = Math.floor(latest.getUTCFullYear() / 100) * 100
-  for (const year of [century + Number(parts.shortYear), century - 100 + Number(parts.shortYear)]) {
-    const at = instant(parts, year)
-    if (at !== undefined && at <= latest.getTime()) return at
-  }
-  return undefined
+  const years = [century + Number(year), century - 100 + Number(year)]
+  return years
+    .map((each) => instant(each, name, date, at))
+    .find((each = Number.NaN) => each <= latest.getTime())
 }
 
 /**
@@ -38,17 +39,16 @@ export function parseHttpDate(text: string, now: Date = new Date()): number | un
  */
 export function answeredAt(date: FieldValue, now: Date): number {
   const field = joinLines(date)
-  return (field.status === 'text' ? parseHttpDate(trim(field.text), now) : undefined) ?? now.getTime()
+  return (field.status === 'read' ? parseHttpDate(trim(field.value), now) : undefined) ?? now.getTime()
 }
 
-function instant(parts: Record<string, string | undefined>, year: number): number | undefined {
-  const part = (name: string) => Number(parts[name])
-  const [day, hour, minute, second] = [part('day'), part('hour'), part('minute'), part('second')] as const
-  if (hour > 23 || minute > 59 || second > 60) return undefined
-  const monthIndex = months.indexOf(parts.month ?? '')
+/** Undefined where there is no such day or time. */
+function instant(year: unknown, month: string, day: unknown, time: readonly string[]): number | undefined {
+  const [hour = 0, minute = 0, second = 0] = time.map(Number)
+  const letters = months.indexOf(month)
   // Date.UTC takes the years 0 to 99 for 1900 to 1999; setUTCFullYear does not.
   const date = new Date(0)
-  date.setUTCFullYear(year, monthIndex, day)
-  if (date.getUTCDate() !== day) return undefined
-  return date.setUTCHours(hour, minute, second)
+  date.setUTCFullYear(Number(year), letters / 3, Number(day))
+  const none = letters < 0 || date.getUTCDate() !== Number(day)
+  return none || hour > 23 || minute > 59 || second > 60 ? undefined : date.setUTCHours(hour, minute, second)
 }

@@ -1,5 +1,5 @@
 import type { FieldGetter, RateLimitFields, ResetReading } from './dialect.js'
-import type { FieldValue } from './field-value.js'
+import type { FieldValue, Read } from './field-value.js'
 import { answeredAt } from './http-date.js'
 import { readDictionaryFields } from './legacy/dictionary.js'
 import { readNamelessPolicies } from './legacy/policies.js'
@@ -7,7 +7,7 @@ import { checkResetReading } from './legacy/reset.js'
 import { readThreeFields, readVendorFields } from './legacy/three-fields.js'
 import { isDraft12, readLimits } from './rate-limit.js'
 import { parseRateLimitPolicy } from './rate-limit-policy.js'
-import { type FieldList, readList } from './structured-field.js'
+import { type FieldItem, readList } from './structured-field.js'
 
 /** How to read what the fields leave open. */
 export interface ReadOptions {
@@ -43,8 +43,8 @@ export function readRateLimitFields(field: FieldGetter, options: ReadOptions = {
 }
 
 /** By draft 11 unless a member can only be of draft 12. */
-function readNamed(list: FieldList, policies: FieldValue): RateLimitFields {
-  const isNew = list.status === 'list' && list.items.some(isDraft12)
+function readNamed(list: Read<readonly FieldItem[]>, policies: FieldValue): RateLimitFields {
+  const isNew = list.status === 'read' && list.value.some(isDraft12)
   return {
     dialect: isNew ? 'draft-12' : 'draft-11',
     limits: readLimits(list),
@@ -53,15 +53,15 @@ function readNamed(list: FieldList, policies: FieldValue): RateLimitFields {
 }
 
 /** An answer may state its policies and no limit; a `RateLimit` of no known shape is ignored. */
-function readPoliciesAlone(rateLimit: FieldList, value: FieldValue): RateLimitFields {
+function readPoliciesAlone(rateLimit: Read<readonly FieldItem[]>, value: FieldValue): RateLimitFields {
   const limits = readLimits(rateLimit)
   const list = readList(value)
-  if (list.status !== 'list') return { dialect: undefined, limits, policies: list }
+  if (list.status !== 'read') return { dialect: undefined, limits, policies: list }
   if (hasNames(list)) return { dialect: 'draft-11', limits, policies: parseRateLimitPolicy(value) }
   const policies = readNamelessPolicies(list, undefined)
   return { dialect: policies.status === 'ok' ? 'draft-6' : undefined, limits, policies }
 }
 
-function hasNames(list: FieldList): boolean {
-  return list.status === 'list' && list.items[0]?.isNamed() === true
+function hasNames(list: Read<readonly FieldItem[]>): boolean {
+  return list.status === 'read' && list.value[0]?.isNamed() === true
 }

@@ -1,9 +1,10 @@
 import { checkBytes, checkInteger, checkString, optional } from './check.js'
-import { keepOneOfEach, type Placed } from './duplicate.js'
-import type { FieldValue } from './field-value.js'
-import { checkRate, checkRefill, hintKeys, readRate, readRefill } from './hint.js'
+import type { FieldValue, Read } from './field-value.js'
+import { checkRate, checkRefill, hintKeys, isRate, isRefill } from './hint.js'
 import type { FieldResult, QuotaPolicy } from './limits.js'
-import { type FieldItem, type FieldList, readList, type WrittenItem, writeList } from './structured-field.js'
+import { keepOneOfEach, readMembers } from './members.js'
+import { put } from './put.js'
+import { type FieldItem, readList, type WrittenItem, writeList } from './structured-field.js'
 
 /** The unit of a policy that names none (draft-11 section 3.1.2). */
 export const defaultUnit = 'requests'
@@ -18,19 +19,8 @@ const registrySpelling = 'request'
  */
 export function parseRateLimitPolicy(value: FieldValue): FieldResult<QuotaPolicy> {
   const list = readAgain(value)
-  if (list.status !== 'list') return list
-  const members: Placed<QuotaPolicy>[] = []
-  const malformed: { index: number; reason: string }[] = []
-  for (const [index, item] of list.items.entries()) {
-    const policy = readPolicy(item)
-    if (item.fault === undefined) members.push({ index, item: policy })
-    else malformed.push({ index, reason: item.fault })
-  }
-  if (members.length === 0) {
-    return { status: 'ignored', reason: `no usable item; item 0: ${malformed[0]?.reason}` }
-  }
-  const { items, dropped } = keepOneOfEach(members, () => true)
-  return { status: 'ok', items, dropped: [...malformed, ...dropped].sort((a, b) => a.index - b.index) }
+  if (list.status !== 'read') return list
+  return keepOneOfEach(readMembers(list.value.entries(), readPolicy), () => true)
 }
 
 /**
@@ -45,10 +35,10 @@ export function formatRateLimitPolicy(policies: readonly QuotaPolicy[]): string 
   return writeList(policies.map((policy, index) => policyItem(`policies[${index}]`, policy)))
 }
 
-let latest: { readonly value: FieldValue; readonly list: FieldList } | undefined
+let latest: { readonly value: FieldValue; readonly list: Read<readonly FieldItem[]> } | undefined
 
 /** Answers repeat their policies, so the list that was read last is kept. */
-function readAgain(value: FieldValue): FieldList {
+function readAgain(value: FieldValue): Read<readonly FieldItem[]> {
   if (typeof value !== 'string') return readList(value)
   if (latest?.value !== value) latest = { value, list: readList(value) }
   return latest.list
@@ -60,14 +50,10 @@ function readPolicy(item: FieldItem): QuotaPolicy {
     quota: item.requiredInteger('q', 0),
     unit: plainUnit(item.string('qu')),
   }
-  const window = item.integer('w', 1)
-  if (window !== undefined) policy.windowSeconds = window
-  const partitionKey = item.bytes('pk')
-  if (partitionKey !== undefined) policy.partitionKey = partitionKey
-  const refill = readRefill(item.raw(hintKeys.refill))
-  if (refill !== undefined) policy.refill = refill
-  const rate = readRate(item.raw(hintKeys.ratePerSecond))
-  if (rate !== undefined) policy.ratePerSecond = rate
+  put(policy, 'windowSeconds', item.integer('w', 1))
+  put(policy, 'partitionKey', item.bytes('pk'))
+  put(policy, 'refill', item.hint(hintKeys.refill, isRefill))
+  put(policy, 'ratePerSecond', item.hint(hintKeys.ratePerSecond, isRate))
   return policy
 }
 

@@ -1,16 +1,10 @@
 import { checkBytes, checkInteger, checkString, expected, optional } from './check.js'
-import { keepOneOfEach, type Placed } from './duplicate.js'
-import type { FieldValue } from './field-value.js'
-import { checkWindowMs, hintKeys, readInstances, readWindowMs } from './hint.js'
+import { type FieldValue, ignored, type Read } from './field-value.js'
+import { checkWindowMs, hintKeys } from './hint.js'
 import type { FieldResult, ServiceLimit } from './limits.js'
-import {
-  type FieldItem,
-  type FieldList,
-  type Parameter,
-  readList,
-  type WrittenItem,
-  writeList,
-} from './structured-field.js'
+import { keepOneOfEach, readMembers } from './members.js'
+import { put } from './put.js'
+import { type FieldItem, type Parameter, readList, type WrittenItem, writeList } from './structured-field.js'
 
 /**
  * Which draft's parameter names to write: 11 (`r`, `t`), 12 (`a`, `w`, `c`) or both at once. The names
@@ -42,15 +36,13 @@ export function parseRateLimit(value: FieldValue): FieldResult<ServiceLimit> {
 }
 
 /** What the `RateLimit` field says, once it is parsed. */
-export function readLimits(list: FieldList): FieldResult<ServiceLimit> {
-  if (list.status !== 'list') return list
-  const members: Placed<ServiceLimit>[] = []
-  for (const [index, item] of list.items.entries()) {
-    const limit = readLimit(item)
-    if (item.fault !== undefined) return { status: 'ignored', reason: `item ${index}: ${item.fault}` }
-    members.push({ index, item: limit })
-  }
-  return { status: 'ok', ...keepOneOfEach(members, leavesLess) }
+export function readLimits(list: Read<readonly FieldItem[]>): FieldResult<ServiceLimit> {
+  if (list.status !== 'read') return list
+  const members = readMembers(list.value.entries(), readLimit)
+  const [fault] = members.malformed
+  return fault === undefined
+    ? keepOneOfEach(members, leavesLess)
+    : ignored(`item ${fault.index}: ${fault.reason}`)
 }
 
 /**
@@ -83,15 +75,12 @@ function readLimit(item: FieldItem): ServiceLimit {
   const names = isDraft12(item) ? draft12 : draft11
   const limit: ServiceLimit = { policy: item.name(), available: item.requiredInteger(names.available, 0) }
   const window = item.integer(names.window, 0)
-  if (window !== undefined) limit.effectiveWindowSeconds = window
-  const partitionKey = item.bytes('pk')
-  if (partitionKey !== undefined) limit.partitionKey = partitionKey
-  const cost = names.cost === undefined ? undefined : item.integer(names.cost, 0)
-  if (cost !== undefined) limit.cost = cost
-  const windowMs = readWindowMs(item.raw(hintKeys.effectiveWindowMs), window)
-  if (windowMs !== undefined) limit.effectiveWindowMs = windowMs
-  const instances = readInstances(item.raw(hintKeys.instances))
-  if (instances !== undefined) limit.instances = instances
+  put(limit, 'effectiveWindowSeconds', window)
+  put(limit, 'partitionKey', item.bytes('pk'))
+  if (names.cost !== undefined) put(limit, 'cost', item.integer(names.cost, 0))
+  // Milliseconds say the window more exactly; above it, or without it, they say something else.
+  put(limit, 'effectiveWindowMs', item.hintInteger(hintKeys.effectiveWindowMs, 0, Number(window) * 1000))
+  put(limit, 'instances', item.hintInteger(hintKeys.instances, 1))
   return limit
 }
 

@@ -1,6 +1,6 @@
 import { type FieldValue, joinLines, trim } from './field-value.js'
 import { answeredAt, parseHttpDate } from './http-date.js'
-import { plainNumbers } from './plain-number.js'
+import { chosenNumber, plain, secondsBetween, whole } from './numbers.js'
 
 /** What a date in `Retry-After` is counted from. */
 export interface RetryAfterContext {
@@ -22,15 +22,12 @@ const longestSeconds = 2_147_483_648
  */
 export function parseRetryAfter(value: FieldValue, context: RetryAfterContext = {}): number | undefined {
   const field = joinLines(value)
-  if (field.status !== 'text') return undefined
-  const text = trim(field.text)
-  const listed = plainNumbers(text, /^\d+$/)
-  if (listed !== undefined) return Math.min(largest(listed), longestSeconds)
+  if (field.status !== 'read') return undefined
+  const listed = chosenNumber(field.value, whole, Math.max)
+  if (listed !== undefined) return Math.min(listed, longestSeconds)
   const now = context.now ?? new Date()
-  const at = parseHttpDate(text, now)
-  if (at === undefined) return undefined
-  const seconds = Math.ceil((at - answeredAt(context.date, now)) / 1000)
-  return Number.isNaN(seconds) ? undefined : Math.min(Math.max(seconds, 0), longestSeconds)
+  const at = parseHttpDate(trim(field.value), now)
+  return at === undefined ? undefined : secondsBetween(answeredAt(context.date, now), at, longestSeconds)
 }
 
 /**
@@ -42,11 +39,6 @@ export function parseRetryAfter(value: FieldValue, context: RetryAfterContext = 
  */
 export function parseRetryAfterMs(value: FieldValue): number | undefined {
   const field = joinLines(value)
-  if (field.status !== 'text') return undefined
-  const listed = plainNumbers(field.text, /^\d+(?:\.\d+)?$/)
-  return listed === undefined ? undefined : Math.min(largest(listed), longestSeconds * 1000)
-}
-
-function largest(numbers: readonly number[]): number {
-  return numbers.reduce((most, number) => Math.max(most, number))
+  const listed = field.status === 'read' ? chosenNumber(field.value, plain, Math.max) : undefined
+  return listed === undefined ? undefined : Math.min(listed, longestSeconds * 1000)
 }

@@ -1,12 +1,14 @@
 import {
   type BareItem,
+  type InnerList,
+  type Item,
   parseDictionary,
   parseList,
   serializeDictionary,
   serializeList,
   Token,
 } from 'structured-headers'
-import { type FieldValue, joinLines } from './field-value.js'
+import { type FieldValue, ignored, joinLines, type Read } from './field-value.js'
 
 /**
  * One Item of a field, asked parameter by parameter. What does not fit is told by `fault` (the first
@@ -24,9 +26,9 @@ export class FieldItem {
 
   /** The value of the Item, which must be a String. */
   name(): string {
-    if (typeof this.#value === 'string') return this.#value
-    this.#fail(`expected the name to be a String, got ${kindOf(this.#value)}`)
-    return ''
+    return typeof this.#value === 'string'
+      ? this.#value
+      : this.#fail('the name to be a String', this.#value, '')
   }
 
   /** Whether the value is a String, which is how a policy is named from draft 08 on. */
@@ -36,92 +38,81 @@ export class FieldItem {
 
   /** The value of the Item, which must be an Integer no less than 0, as drafts before 08 have it. */
   count(): number {
-    if (isInteger(this.#value) && this.#value >= 0) return this.#value + 0
-    this.#fail(`expected an Integer from 0, got ${kindOf(this.#value)}`)
-    return 0
+    // Adding zero makes the Integer -0 the plain zero that it means.
+    return isInteger(this.#value, 0) ? this.#value + 0 : this.#fail('an Integer from 0', this.#value, 0)
   }
 
   has(key: string): boolean {
     return this.#parameters.has(key)
   }
 
-  /** The parameter as it was parsed, for hints: nothing about it is a fault. */
-  raw(key: string): unknown {
-    return this.#parameters.get(key)
-  }
-
   requiredInteger(key: string, least: number): number {
-    if (!this.has(key)) this.#fail(`${key} is missing`)
+    if (!this.has(key)) this.fault ??= `${key} is missing`
     return this.integer(key, least) ?? 0
   }
 
   integer(key: string, least: number): number | undefined {
     const value = this.#parameters.get(key)
-    if (value === undefined) return undefined
-    // Adding zero makes the Integer -0 the plain zero that it means.
-    if (isInteger(value) && value >= least) return value + 0
-    this.#fail(`expected ${key} to be an Integer from ${least}, got ${kindOf(value)}`)
-    return undefined
+    const integer = this.hintInteger(key, least)
+    if (integer !== undefined || value === undefined) return integer
+    return this.#fail(`${key} to be an Integer from ${least}`, value, undefined)
   }
 
   string(key: string): string | undefined {
     const value = this.#parameters.get(key)
     if (value === undefined || typeof value === 'string') return value
-    this.#fail(`expected ${key} to be a String, got ${kindOf(value)}`)
-    return undefined
+    return this.#fail(`${key} to be a String`, value, undefined)
   }
 
   bytes(key: string): Uint8Array | undefined {
     const value = this.#parameters.get(key)
-    if (value === undefined) return undefined
     if (value instanceof ArrayBuffer) return new Uint8Array(value.slice(0))
-    this.#fail(`expected ${key} to be a Byte Sequence, got ${kindOf(value)}`)
-    return undefined
+    return value === undefined ? value : this.#fail(`${key} to be a Byte Sequence`, value, undefined)
   }
 
-  #fail(fault: string): void {
-    this.fault ??= fault
+  /** A parameter that is no fault where it does not fit: a hint. */
+  hint<T>(key: string, fits: (value: unknown) => value is T): T | undefined {
+    const value = this.#parameters.get(key)
+    return fits(value) ? value : undefined
+  }
+
+  hintInteger(key: string, least: number, most?: number): number | undefined {
+    const value = this.#parameters.get(key)
+    return isInteger(value, least, most) ? value + 0 : undefined
+  }
+
+  #fail<T>(rule: string, value: unknown, instead: T): T {
+    this.fault ??= `expected ${rule}, got ${kindOf(value)}`
+    return instead
   }
 }
-
-export type FieldList =
-  | { status: 'absent' }
-  | { status: 'ignored'; reason: string }
-  | { status: 'list'; items: readonly FieldItem[] }
 
 /** Reads a List of Items (RFC 9651 section 3.1). An Inner List becomes an Item with a fault. */
-export function readList(value: FieldValue): FieldList {
+export function readList(value: FieldValue): Read<readonly FieldItem[]> {
+  return parsed(value, 'List', (text) => parseList(text).map(toItem))
+}
+
+/** Reads a Dictionary of Items (RFC 9651 section 3.2). An Inner List becomes an Item with a fault. */
+export function readDictionary(value: FieldValue): Read<ReadonlyMap<string, FieldItem>> {
+  return parsed(
+    value,
+    'Dictionary',
+    (text) => new Map(Array.from(parseDictionary(text), ([key, member]) => [key, toItem(member)])),
+  )
+}
+
+function parsed<T>(value: FieldValue, kind: string, parse: (text: string) => T): Read<T> {
   const field = joinLines(value)
-  if (field.status !== 'text') return field
+  if (field.status !== 'read') return field
   try {
-    const items = parseList(field.text).map(([value, parameters]) => new FieldItem(value, parameters))
-    return { status: 'list', items }
+    return { status: 'read', value: parse(field.value) }
   } catch (error) {
-    return { status: 'ignored', reason: `not a List: ${error instanceof Error ? error.message : error}` }
+    return ignored(`not a ${kind}: ${(error as Error).message}`)
   }
 }
 
-export type FieldDictionary =
-  | { status: 'absent' }
-  | { status: 'ignored'; reason: string }
-  | { status: 'dictionary'; members: ReadonlyMap<string, FieldItem> }
-
-/** Reads a Dictionary of Items (RFC 9651 section 3.2). An Inner List becomes an Item with a fault. */
-export function readDictionary(value: FieldValue): FieldDictionary {
-  const field = joinLines(value)
-  if (field.status !== 'text') return field
-  try {
-    const members = new Map<string, FieldItem>()
-    for (const [key, [value, parameters]] of parseDictionary(field.text)) {
-      members.set(key, new FieldItem(value, parameters))
-    }
-    return { status: 'dictionary', members }
-  } catch (error) {
-    return {
-      status: 'ignored',
-      reason: `not a Dictionary: ${error instanceof Error ? error.message : error}`,
-    }
-  }
+function toItem([value, parameters]: Item | InnerList): FieldItem {
+  return new FieldItem(value, parameters)
 }
 
 /** A parameter to write, its value checked before. Without a key or a value it is left out. */
@@ -148,8 +139,8 @@ export function writeDictionary(members: Readonly<Record<string, number>>): stri
 }
 
 /** The parser has one number type, so the Decimal 50.0 passes for the Integer 50. */
-function isInteger(value: unknown): value is number {
-  return typeof value === 'number' && Number.isInteger(value)
+function isInteger(value: unknown, least: number, most = Number.POSITIVE_INFINITY): value is number {
+  return Number.isInteger(value) && Number(value) >= least && Number(value) <= most
 }
 
 function kindOf(value: unknown): string {

@@ -1,28 +1,26 @@
-import { keepOneOfEach, type Placed } from '../duplicate.js'
-import type { FieldValue } from '../field-value.js'
+import { type FieldValue, ignored, type Read } from '../field-value.js'
 import type { FieldResult, QuotaPolicy } from '../limits.js'
+import { keepOneOfEach, readMembers } from '../members.js'
 import { defaultUnit } from '../rate-limit-policy.js'
-import { type FieldItem, type FieldList, readList } from '../structured-field.js'
+import { type FieldItem, readList } from '../structured-field.js'
 
 /** What the one limit of a dialect without names is called, and the policy that it tells of. */
 export const legacyName = 'legacy'
 
-interface Quota {
-  quota: number
-  windowSeconds: number
-}
-
 /** Reads the policies of a dialect where `limit` is stated in a field of its own. */
-export function readNamelessPolicies(list: FieldList, limit: number | undefined): FieldResult<QuotaPolicy> {
+export function readNamelessPolicies(
+  list: Read<readonly FieldItem[]>,
+  limit: number | undefined,
+): FieldResult<QuotaPolicy> {
   if (list.status === 'ignored') return list
-  return nameQuotas(list.status === 'absent' ? [] : list.items.entries(), limit)
+  return nameQuotas(list.status === 'read' ? list.value.entries() : [], limit)
 }
 
 /** What `RateLimit-Limit` says: the limit, and in drafts 00 to 03 the policies after it. */
 export interface LimitField {
-  limit: number | undefined
+  limit?: number | undefined
   policies: FieldResult<QuotaPolicy>
-  hasPolicies: boolean
+  hasPolicies?: boolean
 }
 
 /**
@@ -31,60 +29,37 @@ export interface LimitField {
  */
 export function readLimitField(value: FieldValue): LimitField {
   const list = readList(value)
-  if (list.status !== 'list') return { limit: undefined, policies: list, hasPolicies: false }
-  const [first, ...rest] = list.items
+  if (list.status !== 'read') return { policies: list }
+  const [first] = list.value
   const limit = first?.count()
-  if (first?.fault !== undefined) {
-    const policies = { status: 'ignored', reason: `item 0: ${first.fault}` } as const
-    return { limit: undefined, policies, hasPolicies: false }
-  }
-  const entries = [...list.items.entries()].filter(
+  if (first?.fault !== undefined) return { policies: ignored(`item 0: ${first.fault}`) }
+  const entries = [...list.value.entries()].filter(
     ([index, item]) => index > 0 || windowKey(item) !== undefined,
   )
-  return { limit, policies: nameQuotas(entries, limit), hasPolicies: rest.length > 0 }
+  return { limit, policies: nameQuotas(entries, limit), hasPolicies: list.value.length > 1 }
 }
 
 function nameQuotas(
   entries: Iterable<[index: number, item: FieldItem]>,
   limit: number | undefined,
 ): FieldResult<QuotaPolicy> {
-  const quotas: Placed<Quota>[] = []
-  const malformed: { index: number; reason: string }[] = []
-  for (const [index, item] of entries) {
-    const quota = { quota: item.count(), windowSeconds: item.requiredInteger(windowKey(item) ?? 'w', 1) }
-    if (item.fault === undefined) quotas.push({ index, item: quota })
-    else malformed.push({ index, reason: item.fault })
-  }
-  const told = toldOf(quotas, limit)
-  const { items, dropped } = keepOneOfEach(
-    quotas.map(({ index, item }) => ({ index, item: named(item, told) })),
-    (earlier, later) => later.quota < earlier.quota,
-  )
+  const { sound, malformed } = readMembers(entries, (item) => ({
+    quota: item.count(),
+    windowSeconds: item.requiredInteger(windowKey(item) ?? 'w', 1),
+  }))
+  // The policy that the limit is about: the one of its number, or the only one where no number is stated.
+  const told =
+    limit === undefined ? sound.length === 1 && sound[0] : sound.find(({ item }) => item.quota === limit)
+  const window = told ? told.item.windowSeconds : undefined
+  const named = sound.map(({ index, item }) => {
+    const isTold = item.windowSeconds === window && item.quota === (limit ?? item.quota)
+    const policy = isTold ? legacyName : `${legacyName}-${item.windowSeconds}`
+    return { index, item: { policy, unit: defaultUnit, ...item } as QuotaPolicy }
+  })
   // The limit may be lowered for a while, and then no policy has its number.
-  if (told === undefined && limit !== undefined) {
-    items.unshift({ policy: legacyName, quota: limit, unit: defaultUnit })
-  }
-  if (items.length > 0) {
-    return { status: 'ok', items, dropped: [...malformed, ...dropped].sort((a, b) => a.index - b.index) }
-  }
-  if (malformed[0] === undefined) return { status: 'absent' }
-  return { status: 'ignored', reason: `no usable item; item 0: ${malformed[0].reason}` }
-}
-
-/** The policy that the limit is about: the one of its number, or the only one where no number is stated. */
-function toldOf(quotas: readonly Placed<Quota>[], limit: number | undefined): Quota | undefined {
-  if (limit === undefined) return quotas.length === 1 ? quotas[0]?.item : undefined
-  return quotas.find(({ item }) => item.quota === limit)?.item
-}
-
-function named({ quota, windowSeconds }: Quota, told: Quota | undefined): QuotaPolicy {
-  const isTold = quota === told?.quota && windowSeconds === told.windowSeconds
-  return {
-    policy: isTold ? legacyName : `${legacyName}-${windowSeconds}`,
-    quota,
-    unit: defaultUnit,
-    windowSeconds,
-  }
+  if (!told && limit !== undefined)
+    named.unshift({ index: -1, item: { policy: legacyName, quota: limit, unit: defaultUnit } })
+  return keepOneOfEach({ sound: named, malformed }, (earlier, later) => later.quota < earlier.quota)
 }
 
 /** The window is `w`, and `window` to some. */

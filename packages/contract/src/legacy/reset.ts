@@ -1,27 +1,30 @@
 import { expected, largestInteger } from '../check.js'
-import type { ResetMeaning } from '../dialect.js'
+import type { ResetMeaning, ResetReading } from '../dialect.js'
+import type { Read } from '../field-value.js'
+import { secondsBetween } from '../numbers.js'
 
-const meanings: readonly unknown[] = [
+const meanings: readonly ResetMeaning[] = [
   'epoch-seconds',
   'epoch-milliseconds',
   'delta-seconds',
   'http-date',
-] satisfies ResetMeaning[]
+]
+
+const readings: readonly ResetReading[] = [...meanings, 'by-size']
 
 /** Returns `value` when it is a meaning, and throws otherwise. */
 export function checkResetMeaning(where: string, value: unknown): ResetMeaning {
-  if (isMeaning(value)) return value
-  throw new RangeError(expected(where, `one of ${meanings.join(', ')}`, value))
+  return checkOneOf(where, value, meanings)
 }
 
 /** The same where an answer is read, and its size may decide. */
-export function checkResetReading(where: string, value: unknown): void {
-  if (value !== 'by-size' && !isMeaning(value))
-    throw new RangeError(expected(where, `one of ${meanings.join(', ')}, by-size`, value))
+export function checkResetReading(where: string, value: unknown): ResetReading {
+  return checkOneOf(where, value, readings)
 }
 
-function isMeaning(value: unknown): value is ResetMeaning {
-  return meanings.includes(value)
+function checkOneOf<T>(where: string, value: unknown, allowed: readonly T[]): T {
+  if (allowed.includes(value as T)) return value as T
+  throw new RangeError(expected(where, `one of ${allowed.join(', ')}`, value))
 }
 
 /**
@@ -34,25 +37,28 @@ export const longestDelta = 999_999_999
 const leastMilliseconds = 1_000_000_000_000
 
 /**
- * Seconds from the answer until its reset, rounded up; an instant in the past is 0.
+ * Seconds from the answer until its reset, rounded up; an instant in the past is 0. Absent when that is to
+ * be counted from a time that is not known: such a reset says as much as none.
  *
  * @param since when the answer was made, in milliseconds since 1970; asked only if it matters.
- * @returns undefined when `since` is not known.
  */
-export function secondsUntil(
-  reset: number,
+export function inSeconds(
+  reset: Read<number>,
   meaning: Exclude<ResetMeaning, 'http-date'>,
   since: () => number,
-): number | undefined {
-  if (meaning === 'epoch-milliseconds') return secondsFrom(reset, since())
-  if (meaning === 'epoch-seconds') return secondsFrom(reset * 1000, since())
-  if (reset > longestDelta) return secondsFrom(reset < leastMilliseconds ? reset * 1000 : reset, since())
-  return Math.ceil(reset)
+): Read<number> {
+  if (reset.status !== 'read') return reset
+  const { value } = reset
+  const isDelta = meaning === 'delta-seconds'
+  if (isDelta && value <= longestDelta) return { status: 'read', value: Math.ceil(value) }
+  const isMs = meaning === 'epoch-milliseconds' || (isDelta && value >= leastMilliseconds)
+  return secondsTo(isMs ? value : value * 1000, since())
 }
 
-export function secondsFrom(atMs: number, sinceMs: number): number | undefined {
-  const seconds = Math.ceil((atMs - sinceMs) / 1000)
-  return Number.isNaN(seconds) ? undefined : Math.min(Math.max(seconds, 0), largestInteger)
+/** The same of an instant in milliseconds since 1970. */
+export function secondsTo(atMs: number, sinceMs: number): Read<number> {
+  const value = secondsBetween(sinceMs, atMs, largestInteger)
+  return value === undefined ? { status: 'absent' } : { status: 'read', value }
 }
 
 /** What a reset is written from. */
