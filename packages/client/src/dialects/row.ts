@@ -33,7 +33,7 @@ function windowOf(row: LimitRow, fields: Fields): number | undefined {
   const units = amount(row.refillUnits, fields)
   if (units === undefined) return lengthMs
   const quota = amount(row.quota, fields)
-  return quota === undefined || units === 0 ? undefined : (quota / units) * (lengthMs ?? 1000)
+  return quota === undefined || units === 0 ? undefined : positive((quota / units) * (lengthMs ?? 1000))
 }
 
 function lengthOf({ window, windowMs }: LimitRow, fields: Fields): number | undefined {
