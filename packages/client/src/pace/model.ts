@@ -146,7 +146,8 @@ export class Model {
     const { units, quota } = this
     if (queued <= units || !this.heard) return nowMs
     const pause = this.#guess.pauseMs(units, quota, this.#roundTrip.jitterMs)
-    if (pause > 0) return lastSendMs + pause
+    // What returns before that is not to be had by waiting: it tells nothing.
+    if (pause > 0) return Math.min(lastSendMs + pause, this.#own.nextReturnMs)
     return this.mode === 'window' ? this.edge.keptUntilMs(units, quota) : nowMs
   }
 
