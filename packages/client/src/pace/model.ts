@@ -59,7 +59,7 @@ export class Model {
   #moreMs: number = never
   #touched = false
   /** The least round trip that was known when a call was settled last. */
-  #leastMs: number = never
+  #leastMs = 0
 
   constructor(roundTrip: RoundTrip, nowMs: number) {
     this.#roundTrip = roundTrip
@@ -174,8 +174,8 @@ export class Model {
     const answered = units !== undefined
     const taken = units ?? call.units
     const { leastMs } = this.#roundTrip
-    // The first ones had to wait for a connection: what was reckoned with them was too early.
-    if (leastMs < this.#leastMs) this.#own.putOff(this.#leastMs - leastMs)
+    // What was reckoned with another one was so much too early, or too late.
+    if (leastMs !== this.#leastMs) this.#own.putOff(this.#leastMs - leastMs)
     this.#leastMs = leastMs
     const latestMs = answered ? nowMs - leastMs : nowMs
     const slackMs = answered ? Math.max(2, this.#roundTrip.jitterMs) : 0
