@@ -10,6 +10,7 @@ export type Trust = 'none' | 'some' | 'all'
 
 /** So many calls from one address are no chance where there is a proxy that nobody told of. */
 const CALLS = 1000
+const FORWARDED = ['x-forwarded-for', 'forwarded']
 /** The machine itself and private networks, where proxies are; clients seldom. */
 const NEAR = /^(127|10|192\.168|172\.(1[6-9]|2\d|3[01])|169\.254)\.|^(::|f[cd][0-9a-f]{2}:|fe80:)/
 
@@ -29,9 +30,10 @@ export function createAddressWatch(adapter: string, warn: Warn): AddressWatch {
   }
 
   function watchForwarded(seen: Seen): void {
-    if (forwarded || seen.trust?.() !== 'none') return
-    const name = ['x-forwarded-for', 'forwarded'].find((field) => typeof seen.header(field) === 'string')
-    if (name === undefined) return
+    if (forwarded) return
+    const name = FORWARDED.find((field) => typeof seen.header(field) === 'string')
+    // Last, since to find out whom a framework believes takes longer.
+    if (name === undefined || seen.trust?.() !== 'none') return
     forwarded = true
     warn(
       'forwarded',

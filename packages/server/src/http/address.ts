@@ -14,6 +14,7 @@ export type Address = IPv4 | IPv6
 const LONGEST = 100
 const BRACKETED = /^\[([^\]]*)\](?::\d{1,5})?$/
 const WITH_PORT = /^(\d[\d.]*):\d{1,5}$/
+const MAPPED = '::ffff:'
 const DOTTED_TAIL = /^(.*:)(\d+\.\d+\.\d+\.\d+)$/
 
 /**
@@ -26,7 +27,8 @@ const DOTTED_TAIL = /^(.*:)(\d+\.\d+\.\d+\.\d+)$/
  */
 export function clientAddress(request: Addressed): string | undefined {
   const given = request.ip ?? request.socket?.remoteAddress
-  if (typeof given === 'string' && ipaddr.IPv4.isValidFourPartDecimal(given)) return given
+  const usual = typeof given === 'string' && usualIPv4(given)
+  if (usual) return usual
   const address = addressIn(given)
   return address === undefined ? undefined : networkOf(address)
 }
@@ -35,10 +37,22 @@ export function clientAddress(request: Addressed): string | undefined {
 export function addressIn(given: unknown): Address | undefined {
   if (typeof given !== 'string' || given.length > LONGEST) return undefined
   const text = withoutPort(given)
-  if (ipaddr.IPv4.isValidFourPartDecimal(text)) return ipaddr.IPv4.parse(text)
+  if (isIPv4(text)) return ipaddr.IPv4.parse(text)
   const [address = ''] = text.split('%', 1)
   const ipv6 = withoutDots(address)
-  return ipaddr.IPv6.isValid(ipv6) ? unwrapped(ipaddr.IPv6.parse(ipv6)) : undefined
+  if (!ipv6.includes(':')) return undefined
+  try {
+    return unwrapped(ipaddr.IPv6.parse(ipv6))
+  } catch {
+    // To ask whether it is one would be to parse it twice.
+    return undefined
+  }
+}
+
+/** IPv4 as most requests have it: by itself, or as a socket says that listens on IPv6 too. */
+function usualIPv4(text: string): string | undefined {
+  const plain = text.startsWith(MAPPED) ? text.slice(MAPPED.length) : text
+  return isIPv4(plain) ? plain : undefined
 }
 
 /** The whole address that a request came from. */
@@ -49,22 +63,32 @@ export function addressOf(request: Addressed): Address | undefined {
 /** `2001:db8::192.0.2.1` is `2001:db8::c000:201`, whose two spellings are one client. What is no address stays none. */
 function withoutDots(text: string): string {
   const [, head, tail = ''] = DOTTED_TAIL.exec(text) ?? []
-  if (head === undefined || !ipaddr.IPv4.isValidFourPartDecimal(tail)) return text.includes('.') ? '' : text
+  if (head === undefined || !isIPv4(tail)) return text.includes('.') ? '' : text
   const [a = 0, b = 0, c = 0, d = 0] = tail.split('.').map(Number)
   return `${head}${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}`
+}
+
+/** Asked first whether it may be one: of anything else the parser throws, which takes longer than all the rest. */
+function isIPv4(text: string): boolean {
+  return !text.includes(':') && ipaddr.IPv4.isValidFourPartDecimal(text)
 }
 
 function withoutPort(text: string): string {
   return BRACKETED.exec(text)?.[1] ?? WITH_PORT.exec(text)?.[1] ?? text
 }
 
+/** IPv4 mapped into IPv6, `::ffff:0:0/96`, or behind a translator, `64:ff9b::/96`. */
 function unwrapped(address: IPv6): Address {
-  const range = address.range()
-  if (range !== 'ipv4Mapped' && range !== 'rfc6052') return address
-  return new ipaddr.IPv4(address.toByteArray().slice(12))
+  const [a, b, c, d, e, f] = address.parts
+  if (c !== 0 || d !== 0 || e !== 0) return address
+  const inside = (a === 0 && b === 0 && f === 0xffff) || (a === 0x64 && b === 0xff9b && f === 0)
+  return inside ? new ipaddr.IPv4(address.toByteArray().slice(12)) : address
 }
 
+/** The form of RFC 5952: of a /64, what is after its last part that is not zero is always the longest row of zeros. */
 function networkOf(address: Address): string {
   if (address instanceof ipaddr.IPv4) return address.toString()
-  return `${new ipaddr.IPv6([...address.parts.slice(0, 4), 0, 0, 0, 0]).toRFC5952String()}/64`
+  const parts = address.parts.slice(0, 4)
+  while (parts.at(-1) === 0) parts.pop()
+  return `${parts.map((part) => part.toString(16)).join(':')}::/64`
 }
