@@ -3,6 +3,8 @@ import type { Head } from './head.js'
 
 /** What limiters note of a request, with what all of them are handed alike: its answer, or the request itself. */
 export interface Marks {
+  /** What they are the marks of. */
+  readonly shared: object
   /** What has been charged, by those that have admitted it. */
   charges: Charged[] | undefined
   /** What is to be called before the head of its answer is written. */
@@ -11,18 +13,33 @@ export interface Marks {
 
 const MARKS = Symbol('ratepact')
 
-/**
- * One property for all that is noted, and in Express with what the request's middleware leaves for each other: an answer
- * is a large object, to which one more property costs as much as a decision in memory.
- */
+interface Marked {
+  [MARKS]?: Marks
+}
+
+/** One request may have several answers, one after the other, where tests make them. */
 export function marksOf(shared: object): Marks {
-  const { locals } = shared as { readonly locals?: unknown }
-  const roomy = typeof locals === 'object' && locals !== null && Object.isExtensible(locals)
-  const marked = (roomy ? locals : shared) as { [MARKS]?: Marks }
+  const marked = markedFor(shared)
   let marks = marked[MARKS]
-  if (marks === undefined) {
-    marks = { charges: undefined, listeners: undefined }
+  if (marks?.shared !== shared) {
+    marks = { shared, charges: undefined, listeners: undefined }
     marked[MARKS] = marks
   }
   return marks
+}
+
+/** The marks of an answer, also where it is only the front of the one that they were made for. */
+export function marksOn(answer: object): Marks | undefined {
+  return markedFor(answer)[MARKS]
+}
+
+/**
+ * What carries the marks. An answer of Node's is a large object, to which one more property costs as much as a decision
+ * in memory once Express has given it another prototype. So they are with the list of its request's raw headers, an
+ * object of its own that nobody copies or replaces.
+ */
+function markedFor(shared: object): Marked {
+  const { req } = shared as { readonly req?: { readonly rawHeaders?: unknown } | null }
+  const list = req?.rawHeaders
+  return Array.isArray(list) && Object.isExtensible(list) ? (list as Marked) : (shared as Marked)
 }

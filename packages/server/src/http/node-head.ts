@@ -1,5 +1,4 @@
 import type { Head } from './head.js'
-import { marksOf } from './marks.js'
 
 /** As much of Node's ServerResponse as is needed to write into its head. */
 export interface NodeResponse {
@@ -12,30 +11,26 @@ export interface NodeResponse {
   writeHead(status: number, ...rest: unknown[]): unknown
 }
 
-type Listener = (status: number, head: Head) => void
+/** Adds to a head whose status is final. */
+export type HeadListener = (status: number, head: Head) => void
 
-/**
- * Calls back once, when the head is about to be written and so its final status is known, with a chance to add to
- * it. Listeners of one response are called in the order in which they came.
- */
-export function beforeHead(response: NodeResponse, listener: Listener): void {
-  const marks = marksOf(response)
-  if (marks.listeners !== undefined) {
-    marks.listeners.push(listener)
-    return
-  }
-  const listeners: Listener[] = [listener]
-  marks.listeners = listeners
-  const { writeHead } = response
-  response.writeHead = function (status: number, ...rest: unknown[]): unknown {
-    // A second head is Node's to refuse.
-    if (response.headersSent || listeners.length === 0) return writeHead.call(this, status, ...rest)
-    if (rest.length > 0) applyHeaders(response, typeof rest[0] === 'string' ? rest[1] : (rest[1] ?? rest[0]))
-    const head = headOf(response)
-    for (const call of listeners) call(status, head)
-    listeners.length = 0
-    return typeof rest[0] === 'string' ? writeHead.call(this, status, rest[0]) : writeHead.call(this, status)
-  }
+/** Calls the listeners, once, then what writes the head. */
+export function completeHead(
+  response: NodeResponse,
+  listeners: HeadListener[],
+  writeHead: NodeResponse['writeHead'],
+  status: number,
+  rest: readonly unknown[],
+): unknown {
+  // A second head is Node's to refuse.
+  if (response.headersSent || listeners.length === 0) return writeHead.call(response, status, ...rest)
+  if (rest.length > 0) applyHeaders(response, typeof rest[0] === 'string' ? rest[1] : (rest[1] ?? rest[0]))
+  const head = headOf(response)
+  for (const call of listeners) call(status, head)
+  listeners.length = 0
+  return typeof rest[0] === 'string'
+    ? writeHead.call(response, status, rest[0])
+    : writeHead.call(response, status)
 }
 
 type Fields = Pick<NodeResponse, 'getHeader' | 'setHeader' | 'removeHeader'>

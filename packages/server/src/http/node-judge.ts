@@ -1,11 +1,11 @@
 import type { Decision } from '../decision.js'
+import { beforeHead } from './before-head.js'
 import type { Gate, Seen } from './core.js'
 import type { Denied } from './denial.js'
 import { errorOf } from './error.js'
 import type { Stay } from './hold.js'
 import type { NodeAnswer } from './node-answer.js'
 import { isGone } from './node-end.js'
-import { beforeHead } from './node-head.js'
 import { createNodeStay, type NodeSent } from './node-stay.js'
 
 /** As much of Node's response as is needed to answer, and to tell how that ends. */
