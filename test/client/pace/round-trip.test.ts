@@ -3,7 +3,7 @@ import { RoundTrip } from '../../../packages/client/src/pace/round-trip.js'
 
 function having(...roundTripsMs: readonly number[]): RoundTrip {
   const roundTrip = new RoundTrip()
-  for (const ms of roundTripsMs) roundTrip.note(ms)
+  for (const ms of roundTripsMs) roundTrip.note(ms, true)
   return roundTrip
 }
 
@@ -23,6 +23,17 @@ describe('round trips', () => {
       expect(having(...seen)).toMatchObject({ leastMs, jitterMs })
     },
   )
+
+  it('of calls that had to be connected say how far others may lie apart, but not how short one is', () => {
+    const roundTrip = new RoundTrip()
+    roundTrip.note(300, false)
+    roundTrip.note(290, false)
+    expect(roundTrip).toMatchObject({ leastMs: 0, connections: 2, jitterMs: 72.5 })
+    roundTrip.note(20, true)
+    expect(roundTrip).toMatchObject({ leastMs: 20, connections: 2 })
+    roundTrip.note(10, false)
+    expect(roundTrip).toMatchObject({ leastMs: 10, connections: 3 })
+  })
 
   it('forget a disturbance after thirty-two calm ones, but not the least', () => {
     const calm = Array(32).fill(50)

@@ -32,6 +32,7 @@ export function createPace(options: PaceOptions): Pace {
 interface Open {
   readonly route: Route
   readonly limits: Limit[]
+  readonly connected: boolean
 }
 
 class Engine implements Pace {
@@ -73,7 +74,8 @@ class Engine implements Pace {
     const limits = [...this.#known.holding(used.keys)]
     used.open += 1
     this.#lastSendMs = flight.sentAtMs
-    this.#open.set(flight, { route: used, limits })
+    const connected = this.#open.size < this.#around.roundTrip.connections
+    this.#open.set(flight, { route: used, limits, connected })
     this.#gate.sent(flight)
     for (const limit of limits) limit.sent(flight)
     return flight
@@ -83,7 +85,7 @@ class Engine implements Pace {
     const open = this.#close(flight)
     if (open === undefined) return
     const now = this.#clock.now()
-    this.#around.roundTrip.note(now - flight.sentAtMs)
+    this.#around.roundTrip.note(now - flight.sentAtMs, open.connected)
     this.#anyAnswer = true
     open.route.answered = true
     const told = statements(answer).map((statement) => ({
@@ -112,6 +114,7 @@ class Engine implements Pace {
     const open = this.#close(flight)
     if (open === undefined) return
     const now = this.#clock.now()
+    if (open.connected) this.#around.roundTrip.connections -= 1
     this.#gate.lost(flight)
     for (const limit of open.limits) limit.lost(flight, now)
   }

@@ -59,7 +59,7 @@ export class Model {
   #moreMs: number = never
   #touched = false
   /** The least round trip that was known when a call was settled last. */
-  #leastMs: number = never
+  #leastMs = 0
 
   constructor(roundTrip: RoundTrip, nowMs: number) {
     this.#roundTrip = roundTrip
@@ -146,7 +146,8 @@ export class Model {
     const { units, quota } = this
     if (queued <= units || !this.heard) return nowMs
     const pause = this.#guess.pauseMs(units, quota, this.#roundTrip.jitterMs)
-    if (pause > 0) return lastSendMs + pause
+    // What returns before that is not to be had by waiting: it tells nothing.
+    if (pause > 0) return Math.min(lastSendMs + pause, this.#own.nextReturnMs)
     return this.mode === 'window' ? this.edge.keptUntilMs(units, quota) : nowMs
   }
 
@@ -173,8 +174,8 @@ export class Model {
     const answered = units !== undefined
     const taken = units ?? call.units
     const { leastMs } = this.#roundTrip
-    // The first ones had to wait for a connection: what was reckoned with them was too early.
-    if (leastMs < this.#leastMs) this.#own.putOff(this.#leastMs - leastMs)
+    // What was reckoned with another one was so much too early, or too late.
+    if (leastMs !== this.#leastMs) this.#own.putOff(this.#leastMs - leastMs)
     this.#leastMs = leastMs
     const latestMs = answered ? nowMs - leastMs : nowMs
     const slackMs = answered ? Math.max(2, this.#roundTrip.jitterMs) : 0

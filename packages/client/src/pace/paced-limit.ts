@@ -7,7 +7,7 @@ import type { Flight } from './pace.js'
 import { patienceMs, patientMs } from './patience.js'
 import { never } from './quota.js'
 import { Rounds, type Standing } from './rounds.js'
-import { Sharing } from './sharing.js'
+import { Sharing, togetherMs } from './sharing.js'
 
 const tiny = 1e-6
 
@@ -63,7 +63,7 @@ export class PacedLimit extends Limit<OwnCall> {
     const jumps =
       mode === 'window' || (mode === 'unknown' && windowMs >= 3000 && waitMs > 1000 + 1 / ratePerMs)
     const most = jumps ? 0.15 * Math.max(1000, Math.min(windowMs, waitMs)) : 4 * waitMs
-    return Math.min(supposed ? 2000 : most, 1 / (share * ratePerMs))
+    return Math.min(supposed ? togetherMs : most, 1 / (share * ratePerMs))
   }
 
   protected available(): number {

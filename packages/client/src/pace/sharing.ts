@@ -4,9 +4,8 @@ import type { Mode } from './votes.js'
 
 /** The least share that a client keeps: more gives way less to rude neighbours, and serves fewer clients well. */
 const leastShare = 0.02
-const quietAnswers = 8
-/** Longer than this no call is spaced from the last on a mere supposition. */
-const supposedMs = 20_000
+/** Within this time those return who were refused when they began, if they cannot tell how many they are. */
+export const togetherMs = 2000
 
 /**
  * Whether others use the same quota, and how much of it to use then. Nobody knows of the others; but all see what is
@@ -72,14 +71,17 @@ export class Sharing {
     }
     if (refused) this.share *= 0.7
     else {
-      const pull = Math.min(rolls ? 1 : 2.5, available / rest)
+      // With nobody else about, a window is empty only because it is used up: that is no reason to use less of it.
+      if (mode !== 'bucket' && this.#quiet > quietAnswers(quota)) return
+      const full = isFull(quota, available)
+      const pull = Math.max(full ? 1.3 : 0, Math.min(rolls ? 1 : 2.5, available / rest))
       this.share *= Math.exp(0.4 * (pull - this.share / (this.share + 0.06)))
+      if (full && mode === 'bucket') this.share *= 1.3
     }
     this.#mostCredit = 1
     if (mode === 'bucket' && !refused && available > rest + 2) {
       this.#credit += 0.5 * (available - rest) * this.share
       this.#mostCredit = Math.max(1, (available - rest) * this.share)
-      if (available > 0.7 * quota.units) this.share *= 1.3
     }
     this.share = clamp(this.share, leastShare, 1)
   }
@@ -112,15 +114,19 @@ export class Sharing {
     this.#suspect = false
   }
 
-  /** The first accepted call tells how many others there may be: as many as let the level rest where it is. */
+  /**
+   * The first accepted call tells how many others there may be: as many as let the level rest where it is, and no more
+   * than were refused together, if one of them finds a unit.
+   */
   #suppose({ quota, mode, available }: Sighting): void {
     this.supposed = false
-    if (available > 0.7 * quota.units) {
+    if (isFull(quota, available)) {
       this.contested = false
       return
     }
     const pull = available / restingLevel(quota, mode)
-    const least = clamp(1 / (supposedMs * quota.ratePerMs), 0.05, 1)
+    const most = 1 + Math.min(togetherMs * quota.ratePerMs, 1 / this.share)
+    const least = Math.max(0.05, 1 / most)
     this.share = pull < 1 ? clamp((0.06 * pull) / (1 - pull), least, 1) : 1
   }
 
@@ -153,7 +159,7 @@ export class Sharing {
   #doubt({ quota, refused, unexplained }: Sighting): void {
     if (refused) return
     this.#quiet = unexplained < (quota.refill === 'counter' ? 2.5 : 1.5) ? this.#quiet + 1 : 0
-    if (this.#quiet <= quietAnswers) return
+    if (this.#quiet <= quietAnswers(quota)) return
     this.share = Math.min(1, 1.3 * this.share)
     if (this.share < 1) return
     this.contested = false
@@ -172,6 +178,16 @@ function restingLevel({ units, refill }: Quota, mode: Mode): number {
   const most = Math.min(units * (bucket ? 0.6 : 0.5), bucket ? 9 : 5)
   const rest = Math.max(most, Math.min(units / 5, 12))
   return refill === 'log' || refill === 'counter' ? Math.min(2, rest) : rest
+}
+
+/** The call found about as much as there can be: others hardly use it. Of a quota of one nothing else can be seen. */
+function isFull({ units }: Quota, available: number): boolean {
+  return available > Math.min(0.7 * units, units - 1.5)
+}
+
+/** So many answers that show nobody else may be chance; of a small quota fewer tell as much. */
+function quietAnswers({ units }: Quota): number {
+  return Math.min(8, 2 + units)
 }
 
 function clamp(value: number, least: number, most: number): number {

@@ -26,6 +26,8 @@ export interface Scenario {
   readonly hints?: boolean | Hints
   /** What answers state at all. Default everything. */
   readonly says?: 'all' | 'no-policy' | 'retry-after'
+  /** How long a request takes longer for which no connection is open and idle. Default 0. */
+  readonly connectMs?: number
   /** How long the server is busy with each request before it decides, one after the other. Default 0. */
   readonly busyMs?: (nowMs: number, random: () => number) => number
   /** How long the work takes after the decision. Default 0. */
@@ -92,6 +94,7 @@ class Run {
   readonly #servers: readonly Server[]
   readonly #seen = new Map<number, number>()
   #freeAtMs = 0
+  #idleConnections = 0
 
   constructor(scenario: Scenario) {
     this.scenario = scenario
@@ -110,9 +113,20 @@ class Run {
   /** Takes a request to the server, and its answer back. */
   carry(id: number, answered: (answer: Answer) => void): void {
     this.sends += 1
-    this.world.at(this.world.nowMs + this.#delayMs(), () =>
-      this.#queueAtServer(() => this.#decide(id, answered)),
+    this.world.at(this.world.nowMs + this.#connectMs() + this.#delayMs(), () =>
+      this.#queueAtServer(() =>
+        this.#decide(id, (answer) => {
+          this.#idleConnections += 1
+          answered(answer)
+        }),
+      ),
     )
+  }
+
+  #connectMs(): number {
+    if (this.#idleConnections === 0) return this.scenario.connectMs ?? 0
+    this.#idleConnections -= 1
+    return 0
   }
 
   #queueAtServer(decide: () => void): void {

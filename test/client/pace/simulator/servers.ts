@@ -163,3 +163,18 @@ export function replaced(first: Server, atMs: number, second: Server): Server {
     undo: () => now.undo(),
   }
 }
+
+/** One that a competitor uses, too, who asks for a unit at each of these instants, whatever comes of it. */
+export function raided(server: Server, atMs: readonly number[]): Server {
+  const left = [...atMs].sort((a, b) => a - b)
+  return {
+    ...server,
+    decide(nowMs) {
+      for (let next = left[0]; next !== undefined && next <= nowMs; next = left[0]) {
+        left.shift()
+        server.decide(next)
+      }
+      return server.decide(nowMs)
+    },
+  }
+}
