@@ -64,9 +64,9 @@ export class Lanes {
   answered(route: string): void {
     this.#answers += 1
     const lane = this.#byRoute.get(route)
-    if (this.#answers > this.#byRoute.size) this.#waiting = undefined
-    else if (lane !== undefined && String(this.#keysOf(route)) !== String(keys(lane.holding)))
-      this.#waiting = undefined
+    const holdsOther =
+      lane !== undefined && String(keys(this.#holdingOf(route))) !== String(keys(lane.holding))
+    if (holdsOther || this.#answers > this.#byRoute.size) this.#waiting = undefined
   }
 
   /** The lanes in which somebody waits, by the first of each. */
@@ -81,17 +81,16 @@ export class Lanes {
     const lane = this.#byRoute.get(route)
     if (this.size === (lane ?? this.#shared).order.size) return this.size
     const counts = this.#counts()
-    const own = lane?.holding ?? this.#holdingOf(route)
-    const most = Math.max(...own.map(({ key }) => counts.get(key) ?? 0))
+    const own = keys(this.#holding(route))
+    const most = Math.max(...own.map((key) => counts.get(key) ?? 0))
     return own.length === 0 ? this.size : most + this.#shared.order.size
   }
 
   /** Whether some limit holds both routes. */
   share(route: string, other: string): boolean {
     this.#counts()
-    const there = keys(this.#byRoute.get(other)?.holding ?? this.#holdingOf(other))
-    const own = this.#byRoute.get(route)?.holding ?? this.#holdingOf(route)
-    return route === other || own.some(({ key }) => there.includes(key))
+    const there = keys(this.#holding(other))
+    return route === other || keys(this.#holding(route)).some((key) => there.includes(key))
   }
 
   /**
@@ -116,7 +115,8 @@ export class Lanes {
       if (!(ms > most)) continue
       // A limit that is not exhausted may yet give a whole quota at once.
       known ??= this.#pace.limits(route)
-      if (!known.some((limit) => limit.available < 1 && keyOf(limit) === key)) ms = (windows - 1) * windowMs
+      if (!known.some((limit) => limit.available < 1 && limitKey(limit) === key))
+        ms = (windows - 1) * windowMs
       if (ms > most) most = ms
     }
     return most
@@ -150,8 +150,9 @@ export class Lanes {
     return counts
   }
 
-  #keysOf(route: string): readonly string[] {
-    return this.#pace.limits(route).map(keyOf)
+  /** What holds a route, as it was counted last where calls of it wait. */
+  #holding(route: string): readonly Holding[] {
+    return this.#byRoute.get(route)?.holding ?? this.#holdingOf(route)
   }
 
   #holdingOf(route: string): readonly Holding[] {
@@ -159,13 +160,9 @@ export class Lanes {
       const { unit, quota = 1, windowSeconds = Number.NaN, ratePerSecond = 0 } = limit
       const windowMs =
         unit === 'requests' ? Math.min(windowSeconds, quota / ratePerSecond) * 1000 : Number.NaN
-      return { key: keyOf(limit), quota, windowMs }
+      return { key: limitKey(limit), quota, windowMs }
     })
   }
-}
-
-function keyOf({ policy, partitionKey }: KnownLimit): string {
-  return limitKey(policy, partitionKey)
 }
 
 function keys(holding: readonly Holding[]): readonly string[] {

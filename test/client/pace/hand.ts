@@ -24,11 +24,7 @@ export interface Hand {
   waitMs(route?: string, cost?: number, queued?: number): number
   send(route?: string, cost?: number): Flight
   accept(flight: Flight, ...stated: readonly Stated[]): void
-  refuse(
-    flight: Flight,
-    about: { retryAfterMs?: number; violated?: readonly string[] },
-    ...stated: readonly Stated[]
-  ): void
+  refuse(flight: Flight, about: { retryAfterMs?: number }, ...stated: readonly Stated[]): void
   /** Sends as many as may go at this instant, at most `most`. */
   sendAll(most: number, route?: string): Flight[]
 }

@@ -189,12 +189,7 @@ describe('a refused call', () => {
     const other = { name: 'other', q: 50, w: 1, refill: 'window' } as const
     at.accept(at.send(), { ...window, r: 9, t: 1 }, { ...other, r: 49, t: 1 })
     const before = at.pace.limits().map((limit) => limit.available)
-    at.refuse(
-      at.send(),
-      { retryAfterMs: 10, violated: ['other'] },
-      { ...window, r: 9, t: 1 },
-      { ...other, r: 49, t: 1 },
-    )
+    at.refuse(at.send(), { retryAfterMs: 10 }, { ...window, r: 9, t: 1 }, { ...other, r: 49, t: 1 })
     expect(at.pace.limits().map((limit) => limit.available)).toEqual(before)
     at.nowMs = 400
     for (const flight of at.sendAll(9)) at.accept(flight)

@@ -1,15 +1,14 @@
-import type { Clock, QuotaPolicy, ServiceLimit } from '@ratepact/contract'
+import type { Clock, QuotaPolicy } from '@ratepact/contract'
 import { Allowance } from './allowance.js'
 import { Gate } from './gate.js'
 import { KnownLimits } from './known-limits.js'
 import type { Limit, Surroundings } from './limit.js'
 import type { Answer, Flight, KnownLimit, Pace } from './pace.js'
 import { patienceMs } from './patience.js'
-import { never } from './quota.js'
-import { emptyForMs, refusing, type Told } from './refusing.js'
+import { refusalBy, refusing } from './refusing.js'
 import { RoundTrip } from './round-trip.js'
 import { type Route, Routes } from './routes.js'
-import { statements } from './statements.js'
+import { type Statement, statements } from './statements.js'
 
 /** What the engine is made from: where time and chance come from, and what is known before the first answer. */
 export interface PaceOptions {
@@ -88,26 +87,21 @@ class Engine implements Pace {
     this.#around.roundTrip.note(now - flight.sentAtMs, open.connected)
     this.#anyAnswer = true
     open.route.answered = true
-    const told = statements(answer).map((statement) => ({
-      statement,
-      limit: this.#known.learn(statement, now),
-    }))
-    for (const { limit } of told) this.#adopt(limit, flight, open)
-    const refused = answer.outcome === 'refused'
-    const refusers = refused ? refusing(answer, told, open.limits) : []
+    const told = new Map<Limit, Statement>()
+    for (const statement of statements(answer)) told.set(this.#known.learn(statement, now), statement)
+    for (const limit of told.keys()) this.#adopt(limit, flight, open)
+    const { outcome, retryAfterMs } = answer
+    const refused = outcome === 'refused'
+    const refusers = refused ? refusing(told, open.limits) : []
     for (const limit of open.limits) {
-      const statement = told.find((one) => one.limit === limit)?.statement
-      const refusedHere = refusers.includes(limit)
-      limit.answered(flight, now, {
-        limit: exact(statement?.limit, refusedHere ? answer.retryAfterMs : undefined),
-        refused,
-        refusedHere,
-      })
+      const statement = told.get(limit)
+      const refusal = refusers.includes(limit) ? refusalBy(statement ?? {}, retryAfterMs) : undefined
+      limit.answered(flight, now, { limit: refusal?.limit ?? statement?.limit, refused, refusal })
     }
-    this.#setRoute(open.route, told, refused)
-    if (refused) this.#closeGates(flight, now, answer, open, refusers, told)
-    else
-      for (const gate of [this.#gate, ...open.limits.map((limit) => limit.gate)]) gate.accepted(flight, now)
+    if (!refused) this.#gate.accepted(flight, now)
+    else if (refusers.length === 0) this.#gate.refused(flight, now, retryAfterMs)
+    else this.#gate.lost(flight)
+    this.#setRoute(open.route, [...told.values()], refused)
   }
 
   lost(flight: Flight): void {
@@ -159,7 +153,7 @@ class Engine implements Pace {
       const [, open] = entry
       const held =
         open.route === answered.route ||
-        (limit.parts.partitionKey === undefined && open.route.keys === undefined)
+        (limit.parts.named.partitionKey === undefined && open.route.keys === undefined)
       if (held && !open.limits.includes(limit)) unbooked.push(entry)
     }
     unbooked.sort(([a], [b]) => a.sentAtMs - b.sentAtMs)
@@ -169,37 +163,11 @@ class Engine implements Pace {
     }
   }
 
-  #closeGates(
-    flight: Flight,
-    now: number,
-    answer: Answer,
-    open: Open,
-    refusers: readonly Limit[],
-    told: readonly Told[],
-  ): void {
-    if (refusers.length === 0) this.#gate.refused(flight, now, answer.retryAfterMs)
-    else this.#gate.lost(flight)
-    for (const limit of open.limits) {
-      const { limit: stated, policy } = told.find((one) => one.limit === limit)?.statement ?? {}
-      const emptyMs = emptyForMs(stated)
-      // With nothing left and no time stated of it, a `Retry-After` shorter than the policy's window is all but a guess:
-      // then that counts too.
-      const windowMs = (policy?.windowSeconds ?? never) * 1000
-      const overrides =
-        answer.retryAfterMs !== undefined &&
-        (stated?.available !== 0 || emptyMs !== undefined || answer.retryAfterMs >= windowMs)
-      if (refusers.includes(limit)) {
-        const waitMs = answer.retryAfterMs ?? emptyMs
-        limit.gate.refused(flight, now, waitMs, overrides, limit.spreadMs(waitMs ?? 0))
-      } else limit.gate.lost(flight)
-    }
-  }
-
   /** What a refusal states is added, because it may come from one layer of several; else the newest statement is all. */
-  #setRoute(route: Route, told: readonly Told[], refused: boolean): void {
+  #setRoute(route: Route, told: readonly Statement[], refused: boolean): void {
     if (told.length === 0) return
-    const keys = told.map(({ statement }) => statement.key)
-    if (told.some(({ statement }) => statement.partitionKey !== undefined)) this.#anyPartitionKey = true
+    const keys = told.map(({ key }) => key)
+    if (told.some(({ named }) => named.partitionKey !== undefined)) this.#anyPartitionKey = true
     route.keys = refused ? [...new Set([...keys, ...(route.keys ?? [])])].slice(0, 64) : keys
   }
 }
@@ -211,10 +179,4 @@ function chance(drawn: number): number {
 
 function sane(cost: number): number {
   return cost >= 0 && cost < Number.POSITIVE_INFINITY ? cost : 1
-}
-
-/** What an answer states of a limit; how long to wait after a refusal it may say better than the limit does. */
-function exact(limit: ServiceLimit | undefined, waitMs: number | undefined): ServiceLimit | undefined {
-  if (limit === undefined || waitMs === undefined || emptyForMs(limit) === undefined) return limit
-  return { ...limit, effectiveWindowMs: waitMs }
 }

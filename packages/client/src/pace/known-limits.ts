@@ -2,7 +2,7 @@ import type { QuotaPolicy } from '@ratepact/contract'
 import { Allowance } from './allowance.js'
 import { Gate } from './gate.js'
 import type { Limit, LimitKind, Surroundings } from './limit.js'
-import { limitKey } from './limit-key.js'
+import { limitKey, type Named } from './limit-key.js'
 import { PacedLimit } from './paced-limit.js'
 import { RecentMap } from './recent-map.js'
 import { SignalLimit } from './signal-limit.js'
@@ -12,6 +12,8 @@ import type { Statement } from './statements.js'
 const mostLimits = 1000
 /** Limits without a partition key hold every unseen route, so no service may pile them up. */
 const mostShared = 64
+
+const kinds = { paced: PacedLimit, slots: SlotsLimit, signal: SignalLimit } as const
 
 /** The limits of one partition, by name and partition key. */
 export class KnownLimits {
@@ -24,21 +26,20 @@ export class KnownLimits {
     this.#around = around
     this.#all = new RecentMap(mostLimits, (key) => this.#shared.delete(key))
     for (const policy of given) {
-      const key = limitKey(policy.policy, policy.partitionKey)
-      const names = { key, policyName: policy.policy, partitionKey: policy.partitionKey, policy }
-      this.#given.set(key, this.learn(names, nowMs))
+      const key = limitKey(policy)
+      this.#given.set(key, this.learn({ key, named: policy, policy }, nowMs))
     }
   }
 
   /** The limit of a statement, made or made anew if need be, with its policy taken in. */
   learn(statement: Statement, nowMs: number): Limit {
-    const { key, policy } = statement
+    const { key, named, policy } = statement
     const before = this.#all.get(key) ?? this.#given.get(key)
     const kind = policy === undefined ? (before?.kind ?? 'paced') : kindOf(policy)
-    const limit = before?.kind === kind ? before : this.#make(kind, statement, nowMs)
+    const limit = before?.kind === kind ? before : this.#make(kind, named, nowMs)
     if (policy !== undefined) limit.state(policy)
     this.#all.set(key, limit)
-    if (statement.partitionKey === undefined) this.#shared.set(key, limit)
+    if (named.partitionKey === undefined) this.#shared.set(key, limit)
     if (this.#given.has(key)) this.#given.set(key, limit)
     return limit
   }
@@ -50,7 +51,10 @@ export class KnownLimits {
   holding(keys: readonly string[] | undefined): readonly Limit[] {
     const held: Limit[] = []
     if (keys === undefined) held.push(...this.#shared.values())
-    else for (const key of keys) push(held, this.#all.get(key))
+    for (const key of keys ?? []) {
+      const limit = this.#all.get(key)
+      if (limit !== undefined) held.push(limit)
+    }
     for (const limit of this.#given.values()) if (!held.includes(limit)) held.push(limit)
     return held
   }
@@ -64,13 +68,10 @@ export class KnownLimits {
     return this.#given.size > 0
   }
 
-  #make(kind: LimitKind, statement: Statement, nowMs: number): Limit {
-    const { policyName, partitionKey } = statement
+  #make(kind: LimitKind, named: Named, nowMs: number): Limit {
     const around = this.#around
     const gate = new Gate(around, kind === 'signal' ? new Allowance() : undefined)
-    const parts = { policy: policyName, partitionKey, gate, around, nowMs }
-    if (kind === 'slots') return new SlotsLimit(parts)
-    return kind === 'signal' ? new SignalLimit(parts) : new PacedLimit(parts)
+    return new kinds[kind]({ named, gate, around, nowMs })
   }
 }
 
@@ -78,8 +79,4 @@ function kindOf(policy: QuotaPolicy): LimitKind {
   if (policy.unit === 'concurrent-requests') return 'slots'
   const requests = policy.unit === 'requests' || policy.unit === 'request'
   return requests && policy.quota > 0 ? 'paced' : 'signal'
-}
-
-function push(limits: Limit[], limit: Limit | undefined): void {
-  if (limit !== undefined) limits.push(limit)
 }

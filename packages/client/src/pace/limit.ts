@@ -1,7 +1,9 @@
 import type { QuotaPolicy, ServiceLimit } from '@ratepact/contract'
 import type { Gate, GateOptions } from './gate.js'
+import type { Named } from './limit-key.js'
 import type { Flight, KnownLimit } from './pace.js'
 import { never, type Quota, quotaOf, unstated } from './quota.js'
+import type { Refusal } from './refusing.js'
 import type { RoundTrip } from './round-trip.js'
 
 /** What the limits of one partition share. */
@@ -16,7 +18,7 @@ export interface Reading {
   /** The call was refused, by whichever limit. */
   readonly refused: boolean
   /** This limit is among those that refused it. */
-  readonly refusedHere: boolean
+  readonly refusal: Refusal | undefined
 }
 
 /** `paced` counts requests, `slots` counts calls in progress, `signal` counts what a client cannot: it only stops. */
@@ -24,8 +26,7 @@ export type LimitKind = 'paced' | 'slots' | 'signal'
 
 /** Which limit it is, and what it shares with others. */
 export interface LimitParts {
-  readonly policy: string
-  readonly partitionKey: Uint8Array | undefined
+  readonly named: Named
   /** Closed after refusals of this limit. */
   readonly gate: Gate
   readonly around: Surroundings
@@ -63,15 +64,26 @@ export abstract class Limit<Booked = unknown> {
     this.gate.sent(flight)
   }
 
-  /** The answer of a booked call, with what it says of this limit if it says anything; none at all if it was lost. */
-  answered(flight: Flight, nowMs: number, reading?: Reading): void {
-    const booked = this.flying.get(flight)
-    if (booked !== undefined && this.flying.delete(flight)) this.settle(flight, booked, nowMs, reading)
+  /** The answer of a booked call, and what it says of this limit. */
+  answered(flight: Flight, nowMs: number, reading: Reading): void {
+    this.#landed(flight, nowMs, reading)
+    const { refused, refusal } = reading
+    if (!refused) this.gate.accepted(flight, nowMs)
+    else if (refusal === undefined) this.gate.lost(flight)
+    else {
+      const { waitMs, overrides } = refusal
+      this.gate.refused(flight, nowMs, waitMs, overrides, this.spreadMs(waitMs ?? 0))
+    }
   }
 
   lost(flight: Flight, nowMs: number): void {
     this.gate.lost(flight)
-    this.answered(flight, nowMs)
+    this.#landed(flight, nowMs)
+  }
+
+  #landed(flight: Flight, nowMs: number, reading?: Reading): void {
+    const booked = this.flying.get(flight)
+    if (booked !== undefined && this.flying.delete(flight)) this.settle(flight, booked, nowMs, reading)
   }
 
   /** Over how long those who are refused together shall spread their return, after a wait of that length. */
@@ -81,7 +93,7 @@ export abstract class Limit<Booked = unknown> {
 
   /** What is known of it, for people to look at. */
   known(nowMs: number): KnownLimit {
-    const { policy, partitionKey } = this.parts
+    const { policy, partitionKey } = this.parts.named
     const { units, windowMs, ratePerMs } = this.quota
     const waitMs = Math.max(this.gate.nextMs(nowMs), this.nextMs(nowMs, 1, 1)) - nowMs
     return {

@@ -8,8 +8,6 @@ export interface Answer {
   readonly policies: readonly QuotaPolicy[]
   /** How long the server asked to be left alone, counted from the answer's arrival. */
   readonly retryAfterMs?: number
-  /** Names of the policies that refused, where the server said so. */
-  readonly violated?: readonly string[]
 }
 
 /** One request on its way. Made by `send`, given back once to `answered` or `lost`. */

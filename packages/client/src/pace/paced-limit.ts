@@ -84,7 +84,7 @@ export class PacedLimit extends Limit<OwnCall> {
 
   protected settle({ cost }: Flight, call: OwnCall, nowMs: number, reading?: Reading): void {
     const limit = reading?.limit
-    const refusedHere = reading?.refusedHere === true
+    const refusedHere = reading?.refusal !== undefined
     const first = !this.#model.heard
     this.#model.advance(nowMs, this.flying.size === 0)
     this.#model.settle(call, nowMs, reading && (reading.refused ? 0 : (limit?.cost ?? cost)))

@@ -1,14 +1,14 @@
 import type { QuotaPolicy, ServiceLimit } from '@ratepact/contract'
-import { limitKey } from './limit-key.js'
+import { limitKey, type Named } from './limit-key.js'
 import type { Answer } from './pace.js'
 
 /** What an answer states about one limit. */
 export interface Statement {
   readonly key: string
-  readonly policyName: string
-  readonly partitionKey: Uint8Array | undefined
+  /** Which limit it is. */
+  readonly named: Named
   readonly limit?: ServiceLimit
-  readonly policy?: QuotaPolicy
+  readonly policy?: QuotaPolicy | undefined
 }
 
 const mostPerAnswer = 32
@@ -23,22 +23,21 @@ const longestKey = 1024
 export function statements(answer: Answer): readonly Statement[] {
   const policies = new Map<string, QuotaPolicy>()
   for (const policy of answer.policies.slice(0, mostPerAnswer)) {
-    policies.set(limitKey(policy.policy, policy.partitionKey), policy)
+    policies.set(limitKey(policy), policy)
   }
   const stated = new Map<string, Statement>()
   for (const limit of answer.limits.slice(0, mostPerAnswer)) {
     if (!(limit.available >= 0)) continue
-    const key = limitKey(limit.policy, limit.partitionKey)
+    const key = limitKey(limit)
     const before = stated.get(key)?.limit
     if (before !== undefined && before.available <= limit.available) continue
-    const policy = policies.get(key) ?? policies.get(limitKey(limit.policy, undefined))
-    const names = { key, policyName: limit.policy, partitionKey: limit.partitionKey, limit }
-    stated.set(key, policy === undefined ? names : { ...names, policy })
+    const policy = policies.get(key) ?? policies.get(limitKey({ policy: limit.policy }))
+    stated.set(key, { key, named: limit, limit, policy })
   }
   if (stated.size === 0) {
     for (const [key, policy] of policies) {
       if (policy.windowSeconds === undefined && policy.unit === 'requests') continue
-      stated.set(key, { key, policyName: policy.policy, partitionKey: policy.partitionKey, policy })
+      stated.set(key, { key, named: policy, policy })
     }
   }
   return [...stated.values()].filter(({ key }) => key.length <= longestKey)

@@ -303,7 +303,7 @@ function answerOf(
 ): Answer {
   const limits: ServiceLimit[] = []
   const policies: QuotaPolicy[] = []
-  const violated: string[] = []
+  let refused = false
   let retryMs = 0
   for (const [index, { accepted, available, tMs }] of verdicts.entries()) {
     const server = servers[index]
@@ -326,10 +326,11 @@ function answerOf(
       ...(hints.kind && server.ratePerSecond !== undefined ? { ratePerSecond: server.ratePerSecond } : {}),
     })
     if (accepted) continue
-    violated.push(policy)
+    refused = true
     retryMs = Math.max(retryMs, hints.ms ? ms : 1000 * Math.ceil(ms / 1000))
   }
   const stated = { limits: says === 'retry-after' ? [] : limits, policies: says === 'all' ? policies : [] }
-  if (violated.length === 0) return { outcome: 'accepted', ...stated }
-  return { outcome: 'refused', ...stated, retryAfterMs: retryMs, ...(says === 'all' ? { violated } : {}) }
+  return refused
+    ? { outcome: 'refused', ...stated, retryAfterMs: retryMs }
+    : { outcome: 'accepted', ...stated }
 }
