@@ -1,5 +1,5 @@
 // One server of those that are measured, in a process of its own: node adapters-servers.js <name> <redis port>. Prints
-// its port to the parent, and its CPU when asked. Callers are told apart by x-key; the limit is never met.
+// its port to the parent, and when asked its CPU and the time. Callers are told apart by x-key; the limit is never met.
 import { createServer } from 'node:http'
 import fastifyRateLimit from '@fastify/rate-limit'
 import { createLimiter, memoryStore, tokenBucket } from '@ratepact/server'
@@ -110,6 +110,9 @@ if (name === undefined) process.send(Object.keys(servers))
 else {
   const server = await servers[name]()
   server.listen(0, '127.0.0.1', () => process.send(server.address().port))
-  process.on('message', () => process.send(process.cpuUsage()))
+  process.on('message', () => {
+    const { user, system } = process.cpuUsage()
+    process.send({ cpuUs: user + system, atMs: performance.now() })
+  })
 }
 process.on('disconnect', () => process.exit())
