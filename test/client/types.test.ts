@@ -65,6 +65,18 @@ it('an event and an error are told apart by their literals', () => {
   expect(new RateLimitError('closed', 'over').reason).toBe('closed')
 })
 
+it('classify may have no opinion in every form that a condition gives', async () => {
+  for (const none of [undefined, null, false, ''] as const) {
+    const api = createFetch({ fetch: answer, retry: { classify: () => none } })
+    expect((await api(url)).status).toBe(200)
+  }
+  const classify = ({ status, statusText }: Response) => (status > 500 && 'limited') || (statusText && 'ok')
+  expect((await createFetch({ fetch: answer, retry: { classify } })(url)).status).toBe(200)
+  // @ts-expect-error: no verdict
+  const wrong = createFetch({ fetch: answer, retry: { classify: () => 'maybe' } })
+  await expect(wrong(url)).rejects.toThrow('maybe')
+})
+
 it('options that make no sense are errors of the compiler', () => {
   // @ts-expect-error: a misspelt option
   expect(() => createFetch({ maxWaitSecond: 5 })).toThrow('maxWaitSecond')

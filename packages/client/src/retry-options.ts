@@ -14,6 +14,9 @@ import type { OutgoingRequest } from './target.js'
 /** What a caller's own look at an answer comes to; undefined = no opinion. */
 export type Verdict = 'limited' | 'ok' | undefined
 
+/** With what a condition that does not hold comes to: `condition && 'limited'`. */
+type Opinion = Verdict | false | '' | null
+
 /** Which calls are sent again. */
 export interface RetryOptions {
   /**
@@ -40,7 +43,7 @@ export interface RetryOptions {
    * was not; nothing, `false` or `''` = no opinion. `peek` reads the beginning of the body (64 kB, one second at most) and leaves the body whole.
    */
   readonly classify?:
-    | ((response: Response, peek: () => Promise<string>) => Verdict | Promise<Verdict>)
+    | ((response: Response, peek: () => Promise<string>) => Opinion | Promise<Opinion>)
     | undefined
   /**
    * How many retries a partition may make for each call it sends, where no limit paces them; one each second comes on
