@@ -347,6 +347,19 @@ describe('a stream that is never sent', () => {
   const asRequest = ({ body }: RequestInit): Request =>
     new Request('http://api.test/', { method: 'POST', body, duplex: 'half' } as RequestInit)
 
+  it('is ended when the client is closed already', async () => {
+    const ended: string[] = []
+    for (const [kind, make] of Object.entries(streams(ended))) {
+      const { clock, fetch } = fakeServer(() => respond(200))
+      const api = createFetch({ fetch, clock })
+      await api.close()
+      const call = api('http://api.test/', { method: 'POST', duplex: 'half', ...make() } as RequestInit)
+      await expect(call, kind).rejects.toMatchObject({ reason: 'closed' })
+      await vi.waitFor(() => expect(ended.splice(0)).toEqual(['ended']))
+      await api.close()
+    }
+  })
+
   it('is ended, as fetch does for a call that is aborted, whatever kept the call', async () => {
     const ended: string[] = []
     const empty = { ratelimit: '"a";r=0;t=100', 'ratelimit-policy': '"a";q=1;w=100' }

@@ -123,6 +123,26 @@ describe('a call is sent as it was when it was made', () => {
     expect(sent.map(({ input }) => input)).toEqual(['http://api.test/one/orders?page=2'])
   })
 
+  it('and nothing of an init is lost that fetch would read, enumerable or not', async () => {
+    const server = await serve(inTurn({}))
+    const hidden = Object.defineProperties(
+      {},
+      { method: { value: 'PUT' }, headers: { value: { 'x-step': '1' } } },
+    )
+    class Init {
+      readonly headers = { 'x-step': '2' }
+      get method(): string {
+        return 'PATCH'
+      }
+    }
+    const inherited: RequestInit = Object.create({ method: 'DELETE', headers: { 'x-step': '3' } })
+    for (const send of [fetch, createFetch()])
+      for (const init of [hidden, new Init(), inherited]) await send(server.url, init)
+    const seen = server.seen.map((each) => `${each.method} ${each.headers['x-step']}`)
+    expect(seen.slice(0, 3)).toEqual(['PUT 1', 'PATCH 2', 'DELETE 3'])
+    expect(seen.slice(3)).toEqual(seen.slice(0, 3))
+  })
+
   it('and what a getter gives is asked for once', async () => {
     const server = await serve(inTurn({}))
     let asked = 0

@@ -23,52 +23,32 @@ export interface Attempted {
  * attempt has a controller of its own, and rejects with the signal's reason even if `send` ignores it.
  */
 export async function attempt(
-  send: (signal: AbortSignal) => Promise<Response>,
-  limits: AttemptLimits,
+  send: (controller: AbortController) => Promise<Attempted>,
+  { clock, signal, timeoutMs, timeoutReason }: AttemptLimits,
 ): Promise<Attempted> {
-  const { signal } = limits
   if (signal?.aborted) throw signal.reason
   const controller = new AbortController()
-  const watch = watchFor(limits, controller)
-  try {
-    // Within the promise, since what throws may have aborted before.
-    const sent = new Promise<Response>((resolve) => resolve(send(controller.signal)))
-    // Whoever aborts gets an answer at once; a response that comes all the same is not left open.
-    const discard = (response: Response): void => {
-      if (controller.signal.aborted) cancelBody(response?.body)
-    }
-    sent.then(discard, () => {})
-    return { response: await Promise.race([watch.stopped, sent]), controller }
-  } finally {
-    watch.end()
-  }
-}
-
-interface Watch {
-  /** Rejects when the attempt has to stop. */
-  readonly stopped: Promise<never>
-  end(): void
-}
-
-function watchFor(
-  { clock, signal, timeoutMs, timeoutReason }: AttemptLimits,
-  controller: AbortController,
-): Watch {
-  const ends: (() => void)[] = []
-  const stopped = new Promise<never>((_, reject) => {
+  let release: (() => void) | undefined
+  let timer: unknown
+  const timed = timeoutMs < Number.POSITIVE_INFINITY
+  const ended = new Promise<Attempted>((resolve, reject) => {
     const stop = (reason: unknown): void => {
       // First, since a fetch may reject in its own words as soon as it is aborted.
       reject(reason)
       controller.abort(reason)
     }
-    if (signal !== undefined) ends.push(signal.listen(() => stop(signal.reason)))
-    if (timeoutMs < Number.POSITIVE_INFINITY) {
-      const timer = clock.setTimeout(() => stop(timeoutReason()), Math.max(0, timeoutMs))
-      ends.push(() => clock.clearTimeout(timer))
-    }
+    release = signal?.listen(() => stop(signal.reason))
+    if (timed) timer = clock.setTimeout(() => stop(timeoutReason()), Math.max(0, timeoutMs))
+    send(controller).then((answer) => {
+      // Whoever aborts gets an answer at once; a response that comes all the same is not left open.
+      if (controller.signal.aborted) cancelBody(answer.response.body)
+      resolve(answer)
+    }, reject)
   })
-  const end = (): void => {
-    for (const each of ends) each()
+  try {
+    return await ended
+  } finally {
+    release?.()
+    if (timed) clock.clearTimeout(timer)
   }
-  return { stopped, end }
 }

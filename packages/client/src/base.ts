@@ -1,3 +1,4 @@
+import { Addresses } from './address.js'
 import { aBoolean, aString, checkMembers, optional } from './check.js'
 import { closedError } from './errors.js'
 import { withIdempotencyKey } from './idempotency.js'
@@ -8,7 +9,7 @@ import type { CloseOptions, QueueOverview } from './paced-fetch.js'
 import type { Partition } from './partition.js'
 import { Partitions } from './partitions.js'
 import { type StopSignal, StopSignals } from './stop-signal.js'
-import type { Target } from './target.js'
+import { type FetchInput, readTarget, type Target } from './target.js'
 
 const instanceField = 'Ratepact-Instance'
 
@@ -16,6 +17,7 @@ const instanceField = 'Ratepact-Instance'
 export class Base {
   readonly settings: Settings
   readonly signals: StopSignals = new StopSignals()
+  readonly addresses: Addresses = new Addresses()
   /** Aborted when the client is closed. */
   readonly closing: StopSignal
   readonly #stop = new AbortController()
@@ -34,10 +36,10 @@ export class Base {
     if (settings.tellInstance) this.#instance = randomHex(8)
   }
 
-  /** A call begins. @throws RateLimitError when the client is closed */
+  /** A call begins. @throws RateLimitError when the client is closed; the call has to end all the same */
   begin(): void {
-    if (this.#closed) throw closedError()
     this.#running += 1
+    if (this.#closed) throw closedError()
   }
 
   /** A call has ended, however it did. */
@@ -58,11 +60,12 @@ export class Base {
     const key = this.#key(target)
     const route = this.#route(target)
     this.#arrivals += 1
-    const partition = this.#partitions.open(key, target.location.origin)
+    const partition = this.#partitions.open(key, target.address.origin)
     return { partition, route, arrival: this.#arrivals }
   }
 
-  limits(target: Target | undefined): readonly KnownLimit[] {
+  limits(input: FetchInput, init: RequestInit): readonly KnownLimit[] {
+    const target = readTarget(input, init, this.addresses)
     if (target === undefined) return []
     return this.#partitions.find(this.#key(target))?.pace.limits(this.#route(target)) ?? []
   }

@@ -1,28 +1,58 @@
-import type { Attempted } from './attempt.js'
-import { Course } from './course.js'
+import { type Attempted, attempt } from './attempt.js'
+import type { Base } from './base.js'
+import type { Outgoing } from './body.js'
+import { cancelBody } from './cancel.js'
+import { rule } from './check.js'
+import { Course, type CourseParts } from './course.js'
 import { type Aside, failed, setAside } from './drain.js'
-import { type CallParts, fly, type Surroundings } from './fly.js'
-import { followBody } from './follow.js'
+import { followBody, type Leftovers } from './follow.js'
+import { judge } from './judge.js'
+import type { Settings } from './options.js'
+import { type Outcome, readOutcome, unansweredOutcome } from './outcome.js'
+import type { Flight } from './pace/pace.js'
+import { isNetworkError } from './retry.js'
+import type { Verdict } from './retry-options.js'
+import type { FetchInput } from './target.js'
 import type { Sent } from './turn.js'
+
+/** What all calls of a client share. */
+export interface Surroundings {
+  readonly base: Base
+  readonly send: (input: FetchInput, init: RequestInit) => Promise<Response>
+  readonly leftovers: Leftovers
+}
+
+/** What one call is made of. */
+export interface CallParts extends CourseParts {
+  readonly outgoing: Outgoing
+}
 
 /** One call of fetch: waits for its turn, sends, learns from the answer, and does it again where that helps. */
 export class Call {
   readonly #around: Surroundings
   readonly #parts: CallParts
   readonly #course: Course
+  readonly #settings: Settings
+  #verdict: Verdict
+  /** What one of the caller's own functions failed with, which says nothing of the network. */
+  #fault: unknown
 
   constructor(around: Surroundings, parts: CallParts) {
     this.#around = around
     this.#parts = parts
-    this.#course = new Course(around.settings, around.closing, parts)
+    this.#course = new Course(around.base, parts)
+    this.#settings = around.base.settings
   }
 
+  /** @throws RateLimitError when the client is closed, or the call gets no turn */
   async run(): Promise<Response> {
+    const { base } = this.#around
     const { partition, outgoing } = this.#parts
     const course = this.#course
     let aside: Aside | undefined
     partition.begin()
     try {
+      base.begin()
       for (let pauseMs = 0; ; ) {
         let sent: Sent
         try {
@@ -33,19 +63,76 @@ export class Call {
         }
         aside?.drop()
         course.sent(sent)
-        const { answer, error, outcome } = await fly(this.#around, this.#parts, sent.flight, course)
-        const status = answer?.response.status
-        if (!course.isWorthAnother(outcome, status, answer === undefined ? error : answer.response)) {
-          if (answer !== undefined) return this.#finish(answer)
-          throw error
+        let answer: Attempted | undefined
+        let error: unknown
+        let outcome: Outcome
+        try {
+          answer = await this.#attempt()
+          outcome = this.#read(answer, sent.flight)
+        } catch (thrown) {
+          error = thrown
+          outcome = this.#failed(error, answer, sent.flight)
+        } finally {
+          partition.queue.landed(sent.flight.route)
         }
-        aside = answer === undefined ? failed(error) : setAside(answer, this.#around.settings.clock)
+        if (!course.isWorthAnother(outcome, answer?.response.status, answer ? answer.response : error)) {
+          if (answer === undefined) throw error
+          return this.#finish(answer)
+        }
+        aside = answer ? setAside(answer, this.#settings.clock) : failed(error)
         pauseMs = outcome.paced ? 0 : outcome.waitMs
       }
     } finally {
       partition.end()
       outgoing.done()
+      base.end()
     }
+  }
+
+  /** Sends once, for as long as it may take. */
+  #attempt(): Promise<Attempted> {
+    const { signal } = this.#parts
+    const { timeoutMs } = this.#course
+    if (signal === undefined && timeoutMs === Number.POSITIVE_INFINITY) return this.#send(undefined)
+    const timeoutReason = (): Error => this.#course.timeoutReason(timeoutMs)
+    const { clock } = this.#settings
+    return attempt((own) => this.#send(own), { clock, signal, timeoutMs, timeoutReason })
+  }
+
+  async #send(controller: AbortController | undefined): Promise<Attempted> {
+    const { classify, maxAttempts } = this.#settings
+    let sending = false
+    try {
+      const next = this.#parts.outgoing.next(this.#course.attempts >= maxAttempts)
+      const { input, init } = next instanceof Promise ? await next : next
+      sending = true
+      const sent = await this.#around.send(input, controller ? { ...init, signal: controller.signal } : init)
+      sending = false
+      const response = aResponse('fetch()', sent)
+      if (classify === undefined) return { response, controller }
+      const judged = await judge(this.#settings, response)
+      this.#verdict = judged.verdict
+      return { response: judged.response, controller }
+    } catch (error) {
+      if (!sending) this.#fault = error
+      throw error
+    }
+  }
+
+  /** What follows from an answer. */
+  #read({ response }: Attempted, flight: Flight): Outcome {
+    const about = { flight, attempts: this.#course.attempts, verdict: this.#verdict }
+    return readOutcome(response, this.#parts, this.#settings, about)
+  }
+
+  /** What follows from an error, if another attempt may help; else it is thrown. */
+  #failed(error: unknown, answer: Attempted | undefined, flight: Flight): Outcome {
+    const { partition, signal } = this.#parts
+    // One of the caller's own functions failed on it.
+    cancelBody(answer?.response.body)
+    partition.pace.lost(flight)
+    if (signal?.aborted || answer || error === this.#fault || !isNetworkError(error)) throw error
+    return unansweredOutcome(this.#settings, this.#course.attempts)
   }
 
   /** A call that got no turn: it ends as its last attempt did where it had one, else with the error. */
@@ -59,8 +146,13 @@ export class Call {
   #finish({ response, controller }: Attempted): Response {
     const { signal } = this.#parts
     this.#course.answered(response.status, response)
-    if (signal !== undefined && controller !== undefined)
-      followBody(response, signal, controller, this.#around.leftovers)
+    if (signal && controller) followBody(response, signal, controller, this.#around.leftovers)
     return response
   }
 }
+
+/** Of whichever implementation. */
+const aResponse = rule<Response>('a Response', (answer) => {
+  const { status, headers } = (answer ?? {}) as Partial<Response>
+  return typeof status === 'number' && typeof headers?.get === 'function'
+})

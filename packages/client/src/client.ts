@@ -1,8 +1,8 @@
+import { isAbsolute } from './address.js'
 import { Base } from './base.js'
 import { outgoing } from './body.js'
-import { Call } from './call.js'
+import { Call, type Surroundings } from './call.js'
 import { type CallOptions, readCallOptions } from './call-options.js'
-import type { Surroundings } from './fly.js'
 import { leftovers } from './follow.js'
 import { type Given, readGiven } from './given.js'
 import { GlobalFetch, type Send } from './global-fetch.js'
@@ -23,7 +23,7 @@ export class Client {
     const global = new GlobalFetch()
     if (own === undefined) this.#global = global
     const send: Send = own ?? ((input, init) => global.send(input, init))
-    this.#around = { settings, send, closing: this.#base.closing, leftovers: leftovers() }
+    this.#around = { base: this.#base, send, leftovers: leftovers() }
   }
 
   /** What sends when the client itself is `globalThis.fetch`; undefined when it has a fetch of its own. */
@@ -31,40 +31,55 @@ export class Client {
     return this.#global?.underlying
   }
 
-  async call(input: FetchInput, init: RatepactInit): Promise<Response> {
-    // A call that has had its turn, and has come back because this client is what the global fetch calls.
-    if (this.#global?.comesBack(init)) return this.#global.sendBelow(input, init as RequestInit)
-    this.#base.begin()
+  call(input: FetchInput, init: RatepactInit): Promise<Response> {
     try {
-      if (typeof init !== 'object') return await this.#around.send(input, init)
-      return await this.#run(readGiven(input, init as RequestInit))
+      // A call that has had its turn, and has come back because this client is what the global fetch calls.
+      if (this.#global?.comesBack(init)) return this.#global.sendBelow(input, init as RequestInit)
+      return typeof init === 'object' ? this.#run(input, init as RequestInit) : this.#passOn(input, init)
+    } catch (error) {
+      return Promise.reject(error)
+    }
+  }
+
+  #run(asked: FetchInput, asking: RequestInit): Promise<Response> {
+    const given = readGiven(asked, asking)
+    const { input, init } = given
+    const { addresses, settings, signals } = this.#base
+    const about = readCallOptions(given.rateLimit as CallOptions | undefined, settings.perCall)
+    const read = readTarget(input, init, addresses)
+    const signal = signalOf(given)
+    if (read === undefined || !isSignal(signal)) return this.#passOn(input, init)
+    const headers = this.#base.headersOf(read, init.headers)
+    if (headers !== undefined) init.headers = headers
+    const target = read.with(headers)
+    const { partition, route, arrival } = this.#base.place(target)
+    const body = outgoing(absolute(input, target), init)
+    const call = new Call(this.#around, {
+      about,
+      target,
+      partition,
+      route,
+      arrival,
+      signal: signal && signals.of(signal),
+      outgoing: body,
+      repeatable: body.repeatable,
+    })
+    return call.run()
+  }
+
+  /** What makes no sense here is fetch's to serve or to refuse. */
+  async #passOn(input: FetchInput, init: RequestInit): Promise<Response> {
+    try {
+      this.#base.begin()
+      return await this.#around.send(input, init)
     } finally {
       this.#base.end()
     }
   }
 
-  #run(given: Given): Promise<Response> {
-    const { input, init } = given
-    const { settings, signals } = this.#base
-    const about = readCallOptions(given.rateLimit as CallOptions | undefined, settings.perCall)
-    let target = readTarget(input, init)
-    const signal = signalOf(given)
-    if (target === undefined || !isSignal(signal)) return this.#around.send(input, init)
-    const headers = this.#base.headersOf(target, init.headers)
-    if (headers !== undefined) init.headers = headers
-    target = target.with(headers)
-    const place = this.#base.place(target)
-    const body = outgoing(absolute(input, target), init)
-    const call = new Call(this.#around, {
-      ...{ about, target, ...place, outgoing: body, repeatable: body.repeatable },
-      signal: signal && signals.of(signal),
-    })
-    return call.run()
-  }
-
   limits(input: FetchInput, init: RatepactInit): readonly KnownLimit[] {
     const given = readGiven(input, init as RequestInit)
-    return this.#base.limits(readTarget(given.input, given.init))
+    return this.#base.limits(given.input, given.init)
   }
 
   get queue(): QueueOverview {
@@ -78,7 +93,7 @@ export class Client {
 
 /** A page may get another address while the call waits, which must not lead the call elsewhere. */
 function absolute(input: FetchInput, target: Target): FetchInput {
-  return typeof input === 'string' && !/^\s*https?:\/\//i.test(input) ? target.url : input
+  return typeof input === 'string' && !isAbsolute(input) ? target.url : input
 }
 
 /** As fetch has it: the one in init, where null means none, else that of the Request. */

@@ -24,19 +24,25 @@ export interface CourseParts {
   readonly repeatable: boolean
 }
 
+/** What all courses of a client share. */
+interface Surroundings {
+  readonly settings: Settings
+  /** Aborted when the client is closed. */
+  readonly closing: StopSignal
+}
+
 /** The course of one call: what it has done and still may do, and when. Nothing here sends. */
 export class Course {
   readonly budget: Budget
   readonly parts: CourseParts
   readonly #settings: Settings
-  /** Aborted when the client is closed. */
   readonly #closing: StopSignal
   /** How many times it was sent. */
   attempts = 0
   #place: number | undefined
   #sentAtMs = 0
 
-  constructor(settings: Settings, closing: StopSignal, parts: CourseParts) {
+  constructor({ settings, closing }: Surroundings, parts: CourseParts) {
     this.parts = parts
     this.#settings = settings
     this.#closing = closing
@@ -45,12 +51,14 @@ export class Course {
 
   /** Pauses, then waits until the partition's pace lets the call go; the turn itself where neither is needed. */
   turn(pauseMs: number): Sent | Promise<Sent> {
-    const { signal, partition } = this.parts
-    const turn = this.#claim()
+    const { signal, partition, route, about } = this.parts
+    const { queue } = partition
     if (signal?.aborted) throw signal.reason
-    if (pauseMs <= 0) return partition.queue.take(turn)
+    if (pauseMs <= 0)
+      return queue.pass(route, about.cost, about.maxWaitMs, this.#place) ?? queue.take(this.#claim())
+    const turn = this.#claim()
     const signals = signal === undefined ? [this.#closing] : [signal, this.#closing]
-    return sleep(pauseMs, this.#settings.clock, signals).then(() => partition.queue.take(turn))
+    return sleep(pauseMs, this.#settings.clock, signals).then(() => queue.take(turn))
   }
 
   /** It is sent now. */
@@ -94,7 +102,9 @@ export class Course {
 
   /** An answer is handed to the caller. */
   answered(status: number, ending: unknown): void {
-    if (this.#settings.statuses.has(status)) markSettled(ending)
+    const { statuses, events } = this.#settings
+    if (statuses.has(status)) markSettled(ending)
+    if (!events.hears('answered')) return
     const { waitedMs } = this.budget
     this.tell({ type: 'answered', status, attempts: this.attempts, waitedSeconds: waitedMs / 1000 })
   }
@@ -104,16 +114,18 @@ export class Course {
     this.#settings.events.tell(partition.label, route, about)
   }
 
-  /** For how long an attempt that starts now may go without an answer, and what it ends with then. */
-  limit(): { readonly timeoutMs: number; readonly timeoutReason: () => Error } {
+  /** For how long an attempt that starts now may go without an answer. */
+  get timeoutMs(): number {
+    return Math.min(this.#settings.attemptTimeoutMs, this.budget.totalLeftMs)
+  }
+
+  /** What an attempt ends with that may go on for so long, and did. */
+  timeoutReason(timeoutMs: number): Error {
     const { partition, route } = this.parts
     const { attemptTimeoutMs } = this.#settings
-    const { totalLeftMs } = this.budget
-    const timeoutReason = (): Error =>
-      totalLeftMs < attemptTimeoutMs
-        ? refusalError('deadline', partition.label, Number.NaN, partition.pace.limits(route))
-        : new DOMException(`No answer within ${attemptTimeoutMs / 1000} s`, 'TimeoutError')
-    return { timeoutMs: Math.min(attemptTimeoutMs, totalLeftMs), timeoutReason }
+    return timeoutMs < attemptTimeoutMs
+      ? refusalError('deadline', partition.label, Number.NaN, partition.pace.limits(route))
+      : new DOMException(`No answer within ${attemptTimeoutMs / 1000} s`, 'TimeoutError')
   }
 
   #claim(): Turn {

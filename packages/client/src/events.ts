@@ -67,13 +67,16 @@ type Placeless<Event> = Event extends unknown ? Omit<Event, keyof EventPlace> : 
 export type EventAbout = Placeless<ClientEvent>
 
 type Listener = (event: ClientEvent) => unknown
+type Channel = import('node:diagnostics_channel').Channel
 
 /** Tells events to whoever listens. A listener that fails, now or later, never breaks a call. */
 export class Events {
   readonly #listeners: Listener[]
   /** Of Node and what follows it; read without an import, so that the code stays the same everywhere. */
-  readonly #channels: typeof import('node:diagnostics_channel') | undefined =
+  readonly #node: typeof import('node:diagnostics_channel') | undefined =
     globalThis.process?.getBuiltinModule?.('diagnostics_channel')
+  /** Looked up once: whoever subscribes later subscribes to the same ones. */
+  readonly #channels: { [type in ClientEvent['type']]?: Channel | undefined } = {}
 
   constructor(onEvent: Listener | undefined) {
     const printing = isDebugging() ? import('./diagnostics.js') : undefined
@@ -82,19 +85,20 @@ export class Events {
 
   /** Whether anybody would hear of such an event. */
   hears(type: ClientEvent['type']): boolean {
-    return this.#listeners.length > 0 || this.#channels?.hasSubscribers(channelOf(type)) === true
+    return this.#listeners.length > 0 || this.#channel(type)?.hasSubscribers === true
   }
 
   tell(partition: string, route: string, about: EventAbout): void {
     if (!this.hears(about.type)) return
     const event = { ...about, partition, route } as ClientEvent
     for (const listener of this.#listeners) quietly(listener, event)
-    this.#channels?.channel(channelOf(about.type)).publish(event)
+    this.#channel(about.type)?.publish(event)
   }
-}
 
-function channelOf(type: string): string {
-  return `ratepact:client:${type}`
+  #channel(type: ClientEvent['type']): Channel | undefined {
+    this.#channels[type] ??= this.#node?.channel(`ratepact:client:${type}`)
+    return this.#channels[type]
+  }
 }
 
 function quietly(listener: Listener, event: ClientEvent): void {

@@ -2,7 +2,7 @@ import { type FetchInput, isRequest } from './target.js'
 
 type GivenHeaders = NonNullable<RequestInit['headers']>
 
-/** The members of a RequestInit, for one that is an instance of a class and hides them behind getters. */
+/** The members of a RequestInit: a class hides them behind getters, and some are not enumerable. */
 const members = [
   ...['body', 'cache', 'credentials', 'dispatcher', 'duplex', 'headers', 'integrity', 'keepalive'],
   ...['method', 'mode', 'priority', 'redirect', 'referrer', 'referrerPolicy', 'signal', 'rateLimit'],
@@ -20,7 +20,10 @@ export interface Given {
  * changed it for another call already. What makes no sense is left as it is, for fetch to refuse.
  */
 export function readGiven(input: FetchInput, given: RequestInit): Given {
-  const { rateLimit, ...init } = membersOf(given)
+  const all = membersOf(given)
+  const { rateLimit } = all
+  const init: RequestInit = all
+  if ('rateLimit' in all) Reflect.deleteProperty(all, 'rateLimit')
   if (init.headers !== undefined) init.headers = copyHeaders(init.headers as GivenHeaders)
   if (isRequest(input)) return { input, init: { ...variable(input), ...init }, rateLimit }
   // A URL may be changed, and anything else asked twice may give two answers.
@@ -29,15 +32,19 @@ export function readGiven(input: FetchInput, given: RequestInit): Given {
 
 function membersOf(given: RequestInit): Record<string, unknown> {
   const all: Record<string, unknown> = { ...given }
-  if (typeof given !== 'object') return all
-  const prototype: unknown = Object.getPrototypeOf(given)
-  if (prototype === Object.prototype || prototype === null) return all
-  // Spreading misses what a class, such as Request, offers through getters.
+  if (typeof given !== 'object' || isPlain(given, all)) return all
   for (const name of members) {
     const value: unknown = name in all ? undefined : Reflect.get(given, name)
     if (value !== undefined) all[name] = value
   }
   return all
+}
+
+/** Whether a spread leaves nothing out: it misses what a class, such as Request, offers, and what is not enumerable. */
+function isPlain(given: object, spread: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(given)
+  if (prototype !== Object.prototype && prototype !== null) return false
+  return Object.getOwnPropertyNames(given).length === Object.keys(spread).length
 }
 
 /** What of a Request can be changed, and what an init that is not empty would take away from it. */

@@ -20,7 +20,6 @@ export interface Outcome {
 }
 
 interface About {
-  readonly partition: Partition
   readonly flight: Flight
   readonly attempts: number
   readonly verdict: Verdict
@@ -29,12 +28,13 @@ interface About {
 /** Reads the answer to one attempt and tells the partition. */
 export function readOutcome(
   response: Response,
-  place: Place,
+  place: Place & { readonly partition: Partition },
   settings: Settings,
-  { partition, flight, attempts, verdict: judged }: About,
+  { flight, attempts, verdict: judged }: About,
 ): Outcome {
   const { statuses, clock, backoff, random, dialect } = settings
   const { status } = response
+  const { partition } = place
   const { streak, pace } = partition
   const reading = readAnswer(response, place, dialect, judged === 'limited')
   const verdict = judged ?? (reading.limited ? 'limited' : undefined)

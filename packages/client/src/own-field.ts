@@ -4,9 +4,9 @@ import type { Target } from './target.js'
  * Whether a field of our own may go there: in a page only to its own origin. A browser would ask any other first whether
  * such a field is allowed, and fail the call if it is not.
  */
-export function mayCarry({ location }: Target): boolean {
+export function mayCarry({ address }: Target): boolean {
   const page = globalThis.location?.origin
-  return page === undefined || page === location.origin
+  return page === undefined || page === address.origin
 }
 
 /** The headers with one more field in them. */

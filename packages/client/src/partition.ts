@@ -13,7 +13,7 @@ import { Waiting } from './waiting.js'
 export function defaultPartition(target: Target): string {
   const credential = (name: string): string => (target.bare ? '' : (target.headers.get(name) ?? ''))
   // No field value and no origin can hold a line break, so different credentials never look the same.
-  return `${target.location.origin}\n${credential('authorization')}\n${credential('x-api-key')}`
+  return `${target.address.origin}\n${credential('authorization')}\n${credential('x-api-key')}`
 }
 
 /** All that is known of one partition, and who waits for it. */
@@ -24,17 +24,17 @@ export class Partition {
   readonly queue: Queue
   readonly streak: Streak = new Streak()
   readonly retries: RetryBudget
-  readonly #told: (idle: boolean) => void
+  readonly #rests: () => void
   /** Calls that are under way, from their first claim to their last answer. */
-  #busy = 0
+  #calls = 0
   #blockedUntilMs: number = Number.NEGATIVE_INFINITY
 
-  /** @param told is told when the first call begins and when the last has ended */
-  constructor(label: string, pace: Pace, settings: Settings, told: (idle: boolean) => void) {
+  /** @param rests is told when the last call has ended */
+  constructor(label: string, pace: Pace, settings: Settings, rests: () => void) {
     const { clock, maxQueue, budget, events } = settings
     const waiting = new Waiting(events)
     this.label = label
-    this.#told = told
+    this.#rests = rests
     this.pace = pace
     this.retries = new RetryBudget(clock, budget)
     this.queue = new Queue(pace, clock, maxQueue, (first) =>
@@ -47,15 +47,19 @@ export class Partition {
     this.#blockedUntilMs = Math.max(this.#blockedUntilMs, untilMs)
   }
 
+  /** Whether a call is under way. */
+  get busy(): boolean {
+    return this.#calls > 0
+  }
+
   /** A call begins. */
   begin(): void {
-    this.#busy += 1
-    if (this.#busy === 1) this.#told(false)
+    this.#calls += 1
   }
 
   /** A call has ended, however it did. */
   end(): void {
-    this.#busy -= 1
-    if (this.#busy === 0) this.#told(true)
+    this.#calls -= 1
+    if (!this.busy) this.#rests()
   }
 }

@@ -36,11 +36,9 @@ export class Partitions {
     this.#made += 1
     const maxBlockMs = Math.max(perCall.maxWaitMs, leastBelievedMs)
     const pace = createPace({ clock, random, policies, maxBlockMs })
-    const partition = new Partition(`${origin} #${this.#made}`, pace, this.#settings, (idle) => {
+    const partition = new Partition(`${origin} #${this.#made}`, pace, this.#settings, () => {
       // One that was forgotten before its first call must not take the place of its successor.
-      if (this.#known.get(key) !== partition) return
-      if (idle) this.#resting.add(key, partition)
-      else this.#resting.remove(key)
+      if (this.#known.get(key) === partition) this.#resting.add(key, partition)
     })
     this.#known.set(key, partition)
     this.#resting.add(key, partition)

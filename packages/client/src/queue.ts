@@ -55,16 +55,21 @@ export class Queue {
     return this.#nextMs({ route, cost, believeMs: Number.POSITIVE_INFINITY }, 1) - this.#clock.now()
   }
 
+  /** Books a call that nothing holds back; undefined when it has to claim a turn. Whoever ends the flight calls `landed`. */
+  pass(route: string, cost: number, believeMs: number, place: number | undefined): Sent | undefined {
+    if (this.#closed || this.size > 0) return undefined
+    if (this.#pace.next(route, cost, 1, believeMs) > this.#clock.now()) return undefined
+    return this.#send(route, cost, place ?? this.#lanes.fair.now)
+  }
+
   /**
-   * Books the call at once when nothing holds it back, else waits for its turn. Whoever ends the flight
-   * calls `landed`. Throws or rejects with what `refuse` makes, or with the signal's reason.
+   * Waits for a call's turn, and books it then. Whoever ends the flight calls `landed`. Throws or rejects with what
+   * `refuse` makes, or with the signal's reason.
    */
   take(turn: Turn): Sent | Promise<Sent> {
     if (this.#closed) throw turn.refuse({ why: 'closed', waitMs: Number.POSITIVE_INFINITY })
     const { fair } = this.#lanes
     const { key, cost, route } = turn
-    if (this.size === 0 && !(this.#nextMs(turn, 1) > this.#clock.now()))
-      return this.#send(turn, turn.place ?? fair.now)
     const waiter: Waiter = { ...turn, place: fair.place(key, cost, turn.place) }
     this.#add(waiter)
     const { ended } = waiter
@@ -81,6 +86,7 @@ export class Queue {
   /** A flight has ended, and the pace knows. */
   landed(route: string): void {
     this.#flying -= 1
+    if (this.size === 0) return
     this.#lanes.answered(route)
     this.#pump(true)
   }
@@ -155,7 +161,7 @@ export class Queue {
     const nowMs = this.#clock.now()
     const keptMs = atMs > nowMs ? atMs : this.#keptMs(first, held)
     if (keptMs > nowMs) return Math.min(keptMs, soonest.deadlineMs)
-    this.#end(first, this.#send(first, first.place))
+    this.#end(first, this.#send(first.route, first.cost, first.place))
     return undefined
   }
 
@@ -189,7 +195,7 @@ export class Queue {
     return this.#pace.next(route, cost, this.#lanes.queued(route) + beside, believeMs)
   }
 
-  #send({ route, cost }: Turn, place: number): Sent {
+  #send(route: string, cost: number, place: number): Sent {
     this.#flying += 1
     return { flight: this.#pace.send(route, cost), place }
   }

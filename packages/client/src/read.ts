@@ -7,6 +7,7 @@ import {
   readRateLimitFields,
   type ServiceLimit,
 } from '@ratepact/contract'
+import type { Address } from './address.js'
 import type { DialectOptions } from './dialect.js'
 
 /** What an answer says about limits. */
@@ -47,12 +48,13 @@ export function readAnswer(
   refused: boolean,
 ): Reading {
   const { headers, status } = response
-  const own = isFrom(response, place.location.origin)
+  const { address } = place.target
+  const own = isFrom(response, address)
   const nothing = { own, limits: [], policies: [], ignored: [] }
   if (status < 200 || (status >= 300 && status < 400)) return nothing
   const ignored: { field: string; reason: string }[] = []
   const said = own
-    ? dialect.read?.({ status, headers, host: place.location.host, route: place.route })
+    ? dialect.read?.({ status, headers, host: address.location.host, route: place.route })
     : undefined
   const read = own && said?.limits === undefined ? readLimits(headers, dialect, ignored) : said
   const { limits = [], policies = [] } = read ?? {}
@@ -72,11 +74,11 @@ function hint(hintMs: number | undefined): Pick<Reading, 'hintMs'> {
 
 /** Where a call went. */
 export interface Place {
-  readonly location: URL
+  readonly target: { readonly address: Address }
   readonly route: string
 }
 
-function isFrom({ redirected, url }: Response, origin: string): boolean {
+function isFrom({ redirected, url }: Response, { origin }: Address): boolean {
   return !redirected || url === '' || new URL(url).origin === origin
 }
 

@@ -8,6 +8,7 @@ const mostBlocked = 9000
 /**
  * The partitions that nobody uses, in order of their last use. What makes room is the oldest whose loss changes
  * no decision; only when far too many must wait, the oldest of those. Each step takes the same time, however many.
+ * One that is used again is taken out when it is met: it comes back when it rests.
  */
 export class Resting {
   readonly #forget: (key: string) => void
@@ -16,6 +17,7 @@ export class Resting {
   /** Those that had to wait when their time to go came. */
   readonly #blocked = new Map<string, Partition>()
   #round = this.#blocked.entries()
+  #newest: Partition | undefined
 
   constructor(forget: (key: string) => void) {
     this.#forget = forget
@@ -23,20 +25,17 @@ export class Resting {
 
   /** It is used no more. */
   add(key: string, partition: Partition): void {
-    this.remove(key)
-    this.#recent.set(key, partition)
+    // Calls to one partition alone, one after another, move nothing.
+    if (partition !== this.#newest) {
+      this.#remove(key)
+      this.#recent.set(key, partition)
+      this.#newest = partition
+    }
     this.#review()
     for (const [oldest, aged] of this.#recent) {
       if (this.#recent.size <= mostResting) return
-      if (aged.pace.idle()) this.#drop(oldest)
-      else this.#keep(oldest, aged)
+      if (!this.#goes(oldest, aged, aged.pace.idle())) this.#keep(oldest, aged)
     }
-  }
-
-  /** It is used again. */
-  remove(key: string): void {
-    this.#recent.delete(key)
-    this.#blocked.delete(key)
   }
 
   /** Looks at one of those that had to wait, another each time: its wait may be over. */
@@ -48,20 +47,29 @@ export class Resting {
       next = this.#round.next()
     }
     if (next.done === true) return
-    const [key, { pace }] = next.value
-    if (pace.idle()) this.#drop(key)
+    const [key, partition] = next.value
+    this.#goes(key, partition, partition.pace.idle())
   }
 
   #keep(key: string, partition: Partition): void {
-    this.remove(key)
+    this.#remove(key)
     this.#blocked.set(key, partition)
-    if (this.#blocked.size <= mostBlocked) return
-    const oldest = this.#blocked.keys().next()
-    if (oldest.done !== true) this.#drop(oldest.value)
+    for (const [oldest, aged] of this.#blocked) {
+      if (this.#blocked.size <= mostBlocked) return
+      this.#goes(oldest, aged, true)
+    }
   }
 
-  #drop(key: string): void {
-    this.remove(key)
-    this.#forget(key)
+  /** Takes it out if it is used, forgets it if it may be. @returns whether it did either */
+  #goes(key: string, { busy }: Partition, forgettable: boolean): boolean {
+    if (!busy && !forgettable) return false
+    this.#remove(key)
+    if (!busy) this.#forget(key)
+    return true
+  }
+
+  #remove(key: string): void {
+    if (this.#recent.delete(key)) this.#newest = undefined
+    this.#blocked.delete(key)
   }
 }

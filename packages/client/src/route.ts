@@ -10,10 +10,13 @@ const identifier = /^(-?\d+|[\da-f]{8}-([\da-f]{4}-){3}[\da-f]{12}|(?=[a-f]*\d)[
  * The route of a call by default: method and path, with the segments that look like identifiers folded
  * into `*`. HEAD counts as GET, as servers have it.
  */
-export function defaultRoute({ method, location }: Target): string {
-  const { pathname } = location
-  const path = /[\d-]/.test(pathname) ? pathname.split('/').map(fold).join('/') : pathname
-  return `${method === 'HEAD' ? 'GET' : method} ${path}`
+export function defaultRoute({ method, address }: Target): string {
+  address.path ??= folded(address.location.pathname)
+  return `${method === 'HEAD' ? 'GET' : method} ${address.path}`
+}
+
+function folded(path: string): string {
+  return /[\d-]/.test(path) ? path.split('/').map(fold).join('/') : path
 }
 
 function fold(segment: string): string {

@@ -1,3 +1,5 @@
+import type { Address, Addresses } from './address.js'
+
 /** What a call is about, as `partition` and `route` functions see it: a `Request` without its body. */
 export interface OutgoingRequest {
   /** The absolute URL. */
@@ -16,20 +18,20 @@ export function isRequest(input: FetchInput): input is Request {
 
 /** A call's target, read without touching its body. */
 export class Target implements OutgoingRequest {
-  readonly location: URL
+  readonly address: Address
   readonly method: string
   readonly #given: RequestInit['headers']
   #headers: Headers | undefined
 
-  constructor(location: URL, method: string, given: RequestInit['headers']) {
-    this.location = location
+  constructor(address: Address, method: string, given: RequestInit['headers']) {
+    this.address = address
     this.method = method
     this.#given = given
   }
 
   /** The same target, with those headers. */
   with(headers: RequestInit['headers']): Target {
-    return headers === this.#given ? this : new Target(this.location, this.method, headers)
+    return headers === this.#given ? this : new Target(this.address, this.method, headers)
   }
 
   /** No headers were given. */
@@ -38,7 +40,7 @@ export class Target implements OutgoingRequest {
   }
 
   get url(): string {
-    return this.location.href
+    return this.address.location.href
   }
 
   get headers(): Headers {
@@ -51,23 +53,10 @@ export class Target implements OutgoingRequest {
  * The target of what was given to fetch; undefined for what is not HTTP or not a URL at all, which fetch
  * itself then serves or refuses in its own words.
  */
-export function readTarget(input: FetchInput, init: RequestInit): Target | undefined {
+export function readTarget(input: FetchInput, init: RequestInit, addresses: Addresses): Target | undefined {
   const request = isRequest(input) ? input : undefined
-  const location = parseUrl(request?.url ?? String(input))
-  if (location === undefined || !/^https?:$/.test(location.protocol)) return undefined
+  const address = addresses.read(request?.url ?? String(input))
+  if (address === undefined) return undefined
   const method = String(init.method ?? request?.method ?? 'GET').toUpperCase()
-  return new Target(location, method, init.headers)
-}
-
-/** A page resolves relative addresses against its own; elsewhere there is nothing to resolve against. */
-function pageAddress(): string | undefined {
-  return globalThis.document?.baseURI ?? globalThis.location?.href
-}
-
-function parseUrl(url: string): URL | undefined {
-  try {
-    return new URL(url, pageAddress())
-  } catch {
-    return undefined
-  }
+  return new Target(address, method, init.headers)
 }

@@ -43,10 +43,13 @@ export class Attempt implements Dispatcher.DispatchHandler {
 
   constructor(exchange: Exchange, flight: Flight) {
     const { clock } = exchange.settings
-    const { timeoutMs, timeoutReason } = exchange.course.limit()
+    const { course } = exchange
+    const { timeoutMs } = course
     this.#exchange = exchange
     this.#flight = flight
-    this.#alarm = new Alarm(clock, () => (this.#landed ? this.#cut() : this.#late(timeoutReason())))
+    this.#alarm = new Alarm(clock, () =>
+      this.#landed ? this.#cut() : this.#late(course.timeoutReason(timeoutMs)),
+    )
     if (timeoutMs < Number.POSITIVE_INFINITY) this.#alarm.set(clock.now() + timeoutMs)
   }
 
@@ -172,11 +175,11 @@ export class Attempt implements Dispatcher.DispatchHandler {
   #isOwn(status: number, fields: Fields): boolean {
     const { course, history, settings } = this.#exchange
     const { parts, attempts } = course
-    const { partition, target, route } = parts
+    const { partition } = parts
     try {
       const head = headOf(status, fields, history)
-      const about = { partition, flight: this.#flight, attempts, verdict: undefined }
-      const outcome = readOutcome(head, { location: target.location, route }, settings, about)
+      const about = { flight: this.#flight, attempts, verdict: undefined }
+      const outcome = readOutcome(head, parts, settings, about)
       return this.#exchange.judge(outcome, status, fields)
     } catch (error) {
       // One of the caller's own functions failed on it.

@@ -35,7 +35,7 @@ export class Exchange {
     body: unknown,
   ) {
     this.controller = new Controller((reason) => this.#aborted(reason))
-    this.course = new Course(base.settings, base.closing, { ...parts, signal: this.controller })
+    this.course = new Course(base, { ...parts, signal: this.controller })
     this.#base = base
     this.#handler = handler
     this.#dispatch = dispatch
@@ -48,11 +48,10 @@ export class Exchange {
 
   /** @returns as `dispatch` does: false when the dispatcher has had enough for now */
   start(): boolean {
-    const { partition } = this.course.parts
+    this.course.parts.partition.begin()
+    this.#settled = false
     try {
       this.#base.begin()
-      partition.begin()
-      this.#settled = false
       this.#handler.onRequestStart?.(this.controller, this.#context)
     } catch (error) {
       // The client is closed, or the handler failed.

@@ -6,7 +6,6 @@ import { type ClientOptions, readOptions } from '../options.js'
 import type { KnownLimit } from '../pace/pace.js'
 import type { CloseOptions, QueueOverview } from '../paced-fetch.js'
 import type { RetryOptions } from '../retry-options.js'
-import { readTarget } from '../target.js'
 import { Exchange } from './exchange.js'
 import { copyOf, isConsumable, type Pairs, targetOf, withPairs } from './request.js'
 
@@ -73,7 +72,7 @@ export function pace(options: PacingOptions = {}): Pacing {
   }
   return Object.defineProperties(compose as Pacing, {
     limits: {
-      value: (url: string | URL, init: RequestInit = {}) => base.limits(readTarget(String(url), init)),
+      value: (url: string | URL, init: RequestInit = {}) => base.limits(String(url), init),
     },
     queue: { get: () => base.queue },
     close: { value: (closing: CloseOptions = {}) => base.close(closing) },
@@ -95,7 +94,7 @@ function start(
   const { rateLimit } = options as { rateLimit?: CallOptions }
   const about = readCallOptions(rateLimit, base.settings.perCall)
   const copy = copyOf(options)
-  const read = targetOf(copy, unknown)
+  const read = targetOf(copy, unknown, base.addresses)
   // What is none of ours to understand is undici's to refuse.
   if (read === undefined) return dispatch(copy, handler)
   const { target, pairs } = read

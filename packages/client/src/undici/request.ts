@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici'
+import { type Addresses, addressAt } from '../address.js'
 import { Target } from '../target.js'
 
 type Options = Dispatcher.DispatchOptions
@@ -34,13 +35,14 @@ function copyValue<T>(value: T): T {
 export function targetOf(
   { origin, path, query, method, headers }: Options,
   unknown: string,
+  addresses: Addresses,
 ): { readonly target: Target; readonly pairs: Pairs } | undefined {
   try {
-    const location = locationOf(origin ?? unknown, path)
-    for (const [name, value] of Object.entries(query ?? {}))
-      for (const each of [value].flat()) location.searchParams.append(name, String(each ?? ''))
+    let address = addresses.read(addressOf(origin ?? unknown, path))
+    if (address === undefined) return undefined
+    if (query) address = addressAt(withQuery(address.location, query))
     const pairs = pairsOf(headers)
-    const target = new Target(location, String(method).toUpperCase(), headers ? pairs : undefined)
+    const target = new Target(address, String(method).toUpperCase(), headers ? pairs : undefined)
     return (target.bare || target.headers) && { target, pairs }
   } catch {
     return undefined
@@ -48,11 +50,18 @@ export function targetOf(
 }
 
 /** A call goes to its origin, whatever host its path may name. */
-function locationOf(origin: string | URL, path: string): URL {
+function addressOf(origin: string | URL, path: string): string {
   const root = typeof origin === 'string' ? origin.replace(/\/$/, '') : origin.origin
-  if (path.startsWith('/')) return new URL(root + path)
+  if (path.startsWith('/')) return root + path
   const { pathname, search } = new URL(path)
-  return new URL(root + pathname + search)
+  return root + pathname + search
+}
+
+function withQuery(location: URL, query: NonNullable<Options['query']>): URL {
+  const whole = new URL(location)
+  for (const [name, value] of Object.entries(query))
+    for (const each of [value].flat()) whole.searchParams.append(name, String(each ?? ''))
+  return whole
 }
 
 /** @throws for what undici refuses */
