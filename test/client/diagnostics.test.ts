@@ -41,7 +41,7 @@ describe('an event in words', () => {
     ],
     [
       { type: 'waiting', reason: 'answer', queued: 1 },
-      '1 call waits because nothing is known of the limits yet, and the first answer is to come',
+      '1 call waits because an answer that is to come tells what is left',
     ],
     [
       { type: 'waiting', reason: 'refusal', policy: 'day', queued: 2, waitSeconds: 30 },
@@ -121,7 +121,7 @@ describe('RATEPACT_DEBUG', () => {
       return errors
     }
     const said = await run('1')
-    expect(said).toContain('ratepact: http://api.test #1 GET /: 1 call waits because nothing is known')
+    expect(said).toContain('ratepact: http://api.test #1 GET /: 1 call waits because an answer')
     expect(said).toContain('given up after 0 attempts: its wait would be longer than maxWaitSeconds allows')
     expect(await run('0')).toBe('')
   })

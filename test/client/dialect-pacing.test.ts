@@ -111,6 +111,7 @@ describe('What our own server states in an older dialect', () => {
           unit: 'requests',
           available: 9,
           waitSeconds: 0,
+          effectiveWindowSeconds: expect.any(Number),
           quota: 10,
           ...(policies ? { windowSeconds: 4 } : {}),
         },

@@ -7,7 +7,7 @@ const url = 'http://api.test/'
 const date = 'Mon, 30 Nov 2026 12:00:00 GMT'
 const noon = 1_796_040_000
 const legacy = { policy: 'legacy', unit: 'requests', waitSeconds: 0 }
-const minute = { ...legacy, quota: 100, windowSeconds: 60, available: 50 }
+const minute = { ...legacy, quota: 100, windowSeconds: 60, available: 50, effectiveWindowSeconds: 30 }
 
 type Fields = Record<string, string>
 
@@ -41,7 +41,11 @@ describe('dialects are told by their shape', () => {
     ['draft 07', { ratelimit: 'limit=100, remaining=50, reset=30', 'ratelimit-policy': '100;w=60' }, minute],
     ['draft 06', { ...triple('', '100', '50', '30'), 'ratelimit-policy': '10;w=1, 100;w=60' }, minute],
     ['draft 03', triple('', '100, 10;w=1, 100;w=60', '50', '30'), minute],
-    ['draft 06 without policies', triple('', '100', '50', '30'), { ...legacy, quota: 100, available: 50 }],
+    [
+      'draft 06 without policies',
+      triple('', '100', '50', '30'),
+      { ...legacy, quota: 100, available: 50, effectiveWindowSeconds: 30 },
+    ],
     ['the remaining units alone', { 'ratelimit-remaining': '50' }, { ...legacy, available: 50 }],
   ])('%s', async (_name, headers, limit) => {
     expect(await known(headers)).toEqual({ limits: [limit], ignored: [] })
@@ -55,7 +59,7 @@ describe('dialects are told by their shape', () => {
       'ratelimit-policy': '"a";q=10;w=60',
     }
     const { limits } = await known(headers, { xRateLimitReset: 'delta-seconds' })
-    expect(limits).toEqual([{ ...legacy, policy: 'a', quota: 10, windowSeconds: 60, available: 7 }])
+    expect(limits).toEqual([{ ...minute, policy: 'a', quota: 10, available: 7 }])
   })
 })
 

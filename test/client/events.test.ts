@@ -56,6 +56,21 @@ describe('onEvent', () => {
     expect(events.slice(2)).toMatchObject([{ reason: 'limit', policy: 'b', queued: 1 }])
   })
 
+  it('names no time where only an answer in flight can tell one', async () => {
+    const { clock, fetch } = fakeServer(
+      () => respond(200, { ratelimit: '"b";r=8;t=9', 'ratelimit-policy': '"b";q=10;w=10' }),
+      10,
+    )
+    const events: ClientEvent[] = []
+    const api = createFetch({ fetch, clock, maxQueue: 1, onEvent: (event) => events.push(event) })
+    await clock.runUntil(api(url))
+    events.length = 0
+    const [, , full] = await clock.runUntil(Promise.allSettled([api(url), api(url), api(url)]))
+    const error = { reason: 'queue-full', retryAfterSeconds: undefined }
+    expect(full).toMatchObject({ status: 'rejected', reason: error })
+    expect(events[0]).toEqual({ type: 'waiting', reason: 'answer', queued: 1, ...place })
+  })
+
   it('tells a retry after a call without an answer, without a status', async () => {
     let calls = 0
     const { clock, fetch } = fakeServer(() => {

@@ -15,8 +15,20 @@ describe('limits', () => {
     expect(api.limits(url)).toEqual([])
     await api(url)
     expect(api.limits(url)).toEqual([
-      { policy: 'a', unit: 'requests', quota: 10, windowSeconds: 60, available: 7, waitSeconds: 0 },
+      {
+        policy: 'a',
+        unit: 'requests',
+        quota: 10,
+        windowSeconds: 60,
+        available: 7,
+        waitSeconds: 0,
+        effectiveWindowSeconds: 30,
+      },
     ])
+    await clock.advance(29_000)
+    expect(api.limits(url)).toMatchObject([{ available: 7, effectiveWindowSeconds: 1 }])
+    await clock.advance(1000)
+    expect(api.limits(url)[0]).not.toHaveProperty('effectiveWindowSeconds')
   })
 
   it('tell the rate where a server states another than quota over window', async () => {

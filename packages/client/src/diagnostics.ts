@@ -46,7 +46,7 @@ function why({ reason, policy }: Waiting): string {
   if (reason === 'limit') return `the limit${limit} leaves nothing now`
   if (reason === 'refusal')
     return `the server refused a call${limit && ` by the limit${limit}`} and asked to wait`
-  return 'nothing is known of the limits yet, and the first answer is to come'
+  return 'an answer that is to come tells what is left'
 }
 
 function span(before: string, seconds: number | undefined): string {

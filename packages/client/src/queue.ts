@@ -52,7 +52,7 @@ export class Queue {
    * A stated wait counts to its end, however much of it is believed.
    */
   waitMs(route: string, cost: number): number {
-    return this.#nextMs({ route, cost, believeMs: Number.POSITIVE_INFINITY }, 1) - this.#clock.now()
+    return this.#toldMs(route, cost, 1) - this.#clock.now()
   }
 
   /** Books a call that nothing holds back; undefined when it has to claim a turn. Whoever ends the flight calls `landed`. */
@@ -176,7 +176,7 @@ export class Queue {
     const behindMs = this.#lanes.behindMs(waiter, lane, slackMs)
     if (!over && behindMs <= slackMs) return false
     const { first = waiter } = lane.order
-    const toldMs = this.#nextMs({ ...first, believeMs: Number.POSITIVE_INFINITY }, 0) - nowMs
+    const toldMs = this.#toldMs(first.route, first.cost, 0) - nowMs
     this.#end(waiter, waiter.refuse({ why: 'late', waitMs: Math.max(0, toldMs) + behindMs }))
     return true
   }
@@ -193,6 +193,12 @@ export class Queue {
   /** When the pace lets it go, with so many in its route's queue beside those that wait. */
   #nextMs({ route, cost, believeMs }: Pick<Turn, 'route' | 'cost' | 'believeMs'>, beside: number): number {
     return this.#pace.next(route, cost, this.#lanes.queued(route) + beside, believeMs)
+  }
+
+  /** The same to its end, as far as it is known. */
+  #toldMs(route: string, cost: number, beside: number): number {
+    const { POSITIVE_INFINITY: never } = Number
+    return this.#pace.next(route, cost, this.#lanes.queued(route) + beside, never, never)
   }
 
   #send(route: string, cost: number, place: number): Sent {

@@ -1,4 +1,5 @@
 import { type Events, seconds } from './events.js'
+import type { KnownLimit } from './pace/pace.js'
 import type { Partition } from './partition.js'
 import type { Waiter } from './turn.js'
 
@@ -26,10 +27,12 @@ export class Waiting {
       (most, limit) => {
         return limit.waitSeconds > (most?.waitSeconds ?? 0) ? limit : most
       },
-      undefined as { policy: string; waitSeconds: number } | undefined,
+      undefined as KnownLimit | undefined,
     )
-    const reason = blocked ? 'refusal' : holding === undefined ? 'answer' : 'limit'
-    const policy = holding && { policy: holding.policy }
+    // With units left only an answer that is to come holds it: it shows whether others use them, too.
+    const unknown = holding === undefined || (holding.waitSeconds === Infinity && holding.available >= 1)
+    const reason = blocked ? 'refusal' : unknown ? 'answer' : 'limit'
+    const policy = reason === 'answer' ? {} : holding && { policy: holding.policy }
     const key = `${reason} ${policy?.policy}`
     if (this.#told.has(key)) return
     this.#told.add(key)

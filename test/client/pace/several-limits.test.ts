@@ -127,6 +127,7 @@ describe('what is known of limits', () => {
         windowSeconds: 60,
         available: 0,
         waitSeconds: 40.001,
+        effectiveWindowSeconds: 40,
       },
     ])
     at.nowMs = 30_000

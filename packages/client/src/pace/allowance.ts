@@ -31,10 +31,10 @@ export class Allowance {
   #lastAnswerMs: number = -never
   readonly #flying = new Set<Flight>()
 
-  nextMs(nowMs: number): number {
+  nextMs(nowMs: number, answerMs: number = patienceMs): number {
     if (this.isForgotten(nowMs)) return nowMs
     if (this.#ratePerMs < never) return Math.max(nowMs, this.#spacedMs(nowMs))
-    return this.#flying.size < this.#most ? nowMs : Math.max(nowMs, this.#lastSendMs + patienceMs)
+    return this.#flying.size < this.#most ? nowMs : Math.max(nowMs, this.#lastSendMs + answerMs)
   }
 
   sent(flight: Flight): void {

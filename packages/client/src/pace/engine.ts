@@ -54,14 +54,14 @@ class Engine implements Pace {
     this.#gate = new Gate(this.#around, new Allowance())
   }
 
-  next(route: string, cost: number, queued: number, believeMs = 0): number {
+  next(route: string, cost: number, queued: number, believeMs = 0, answerMs: number = patienceMs): number {
     const now = this.#clock.now()
     const known = this.#routes.get(route)
     const units = sane(cost)
-    let atMs = Math.max(now, this.#gate.nextMs(now, believeMs), this.#probeMs(known, now))
+    let atMs = Math.max(now, this.#gate.nextMs(now, believeMs, answerMs), this.#probeMs(known, now, answerMs))
     for (const limit of this.#known.holding(known?.keys)) {
-      const ownMs = limit.nextMs(now, units, queued, believeMs)
-      atMs = Math.max(atMs, limit.gate.nextMs(now, believeMs), ownMs)
+      const ownMs = limit.nextMs(now, units, queued, believeMs, answerMs)
+      atMs = Math.max(atMs, limit.gate.nextMs(now, believeMs, answerMs), ownMs)
     }
     if (Number.isNaN(atMs)) throw new Error('Expected the next instant to be a number, got NaN')
     return atMs
@@ -127,14 +127,14 @@ class Engine implements Pace {
   }
 
   /** Where nothing is known that would hold a route, one call finds out while the others wait. */
-  #probeMs(route: Route | undefined, now: number): number {
+  #probeMs(route: Route | undefined, now: number, answerMs: number): number {
     if (!this.#anyAnswer) {
       const free = this.#known.anyGiven || this.#open.size === 0
-      return free ? now : Math.max(now, this.#lastSendMs + patienceMs)
+      return free ? now : Math.max(now, this.#lastSendMs + answerMs)
     }
     // A service that keeps routes apart may hold this one too; one that does not has said all there is to know.
     if (!this.#anyPartitionKey || route === undefined || route.answered || route.open === 0) return now
-    return Math.max(now, this.#lastSendMs + patienceMs)
+    return Math.max(now, this.#lastSendMs + answerMs)
   }
 
   #close(flight: Flight): Open | undefined {

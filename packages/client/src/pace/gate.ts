@@ -55,12 +55,13 @@ export class Gate {
    * When a call may pass: after the wait, and while another call is finding out, only when that takes too long.
    *
    * @param believeMs for how long this call believes a stated wait, if for longer than all do
+   * @param answerMs how long is too long
    */
-  nextMs(nowMs: number, believeMs = 0): number {
+  nextMs(nowMs: number, believeMs = 0, answerMs: number = patienceMs): number {
     const untilMs = Math.max(this.#untilMs, Math.min(this.#toldUntilMs, this.#toldAtMs + believeMs))
     if (nowMs < untilMs) return untilMs
-    const freeMs = this.#allowance?.nextMs(nowMs) ?? nowMs
-    return this.#halfOpen && this.#probes.size > 0 ? Math.max(freeMs, this.#probedAtMs + patienceMs) : freeMs
+    const freeMs = this.#allowance?.nextMs(nowMs, answerMs) ?? nowMs
+    return this.#halfOpen && this.#probes.size > 0 ? Math.max(freeMs, this.#probedAtMs + answerMs) : freeMs
   }
 
   sent(flight: Flight): void {

@@ -5,6 +5,7 @@ import type { Flight, KnownLimit } from './pace.js'
 import { never, type Quota, quotaOf, unstated } from './quota.js'
 import type { Refusal } from './refusing.js'
 import type { RoundTrip } from './round-trip.js'
+import { statedMs } from './stated.js'
 
 /** What the limits of one partition share. */
 export interface Surroundings extends GateOptions {
@@ -40,6 +41,8 @@ export abstract class Limit<Booked = unknown> {
   protected quota: Quota = unstated
   protected unit = 'requests'
   protected readonly flying: Map<Flight, Booked> = new Map()
+  /** Until when the newest answer says that no more comes. */
+  #statedUntilMs = 0
 
   constructor(parts: LimitParts) {
     this.parts = parts
@@ -50,7 +53,7 @@ export abstract class Limit<Booked = unknown> {
   }
 
   /** When a call of this cost may go: at or before now, later, or Infinity while only an answer can tell. */
-  abstract nextMs(nowMs: number, cost: number, queued: number, believeMs?: number): number
+  abstract nextMs(nowMs: number, cost: number, queued: number, believeMs?: number, answerMs?: number): number
 
   /** Takes what a policy promises, before an answer that states it is counted. */
   state(policy: QuotaPolicy): void {
@@ -67,7 +70,8 @@ export abstract class Limit<Booked = unknown> {
   /** The answer of a booked call, and what it says of this limit. */
   answered(flight: Flight, nowMs: number, reading: Reading): void {
     this.#landed(flight, nowMs, reading)
-    const { refused, refusal } = reading
+    const { refused, refusal, limit } = reading
+    if (limit !== undefined) this.#statedUntilMs = nowMs + statedMs(limit)
     if (!refused) this.gate.accepted(flight, nowMs)
     else if (refusal === undefined) this.gate.lost(flight)
     else {
@@ -95,7 +99,7 @@ export abstract class Limit<Booked = unknown> {
   known(nowMs: number): KnownLimit {
     const { policy, partitionKey } = this.parts.named
     const { units, windowMs, ratePerMs } = this.quota
-    const waitMs = Math.max(this.gate.nextMs(nowMs), this.nextMs(nowMs, 1, 1)) - nowMs
+    const waitMs = Math.max(this.gate.nextMs(nowMs, 0, never), this.nextMs(nowMs, 1, 1, 0, never)) - nowMs
     return {
       policy,
       ...(partitionKey && { partitionKey }),
@@ -105,6 +109,7 @@ export abstract class Limit<Booked = unknown> {
       ...(ratePerMs > 0 && ratePerMs !== units / windowMs && { ratePerSecond: ratePerMs * 1000 }),
       available: this.available(),
       waitSeconds: waitMs / 1000,
+      ...(this.#statedUntilMs > nowMs && { effectiveWindowSeconds: (this.#statedUntilMs - nowMs) / 1000 }),
     }
   }
 

@@ -28,8 +28,10 @@ export interface KnownLimit {
   readonly ratePerSecond?: number
   /** Units that may still be used now, by the model: stated by the server, less what was sent since, plus what came back. */
   readonly available: number
-  /** Seconds until the next call may go; 0 = now. */
+  /** Seconds until the next call may go; 0 = now, Infinity = once an answer in flight is there. */
   readonly waitSeconds: number
+  /** Seconds in which no more than `available` may be used (`t`), by what was stated last and is not over. */
+  readonly effectiveWindowSeconds?: number
 }
 
 /**
@@ -42,8 +44,9 @@ export interface Pace {
    * answer in flight has arrived.
    * @param queued how many calls wait for the same limits, this one included
    * @param believeMs for how long this call believes a stated wait, if for longer than all do; Infinity = to its end
+   * @param answerMs how long an answer in flight is waited for before one more call may go; Infinity tells what is known
    */
-  next(route: string, cost: number, queued: number, believeMs?: number): number
+  next(route: string, cost: number, queued: number, believeMs?: number, answerMs?: number): number
   /** Books a call that goes now. */
   send(route: string, cost: number): Flight
   answered(flight: Flight, answer: Answer): void

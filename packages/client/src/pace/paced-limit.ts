@@ -36,7 +36,7 @@ export class PacedLimit extends Limit<OwnCall> {
     this.#model.promise(this.quota)
   }
 
-  nextMs(nowMs: number, cost: number, queued: number, believeMs = 0): number {
+  nextMs(nowMs: number, cost: number, queued: number, believeMs = 0, answerMs: number = patienceMs): number {
     const { contested, supposed } = this.#sharing
     const asks = this.gate.overrides
     if (cost === 0 || (asks && (!contested || supposed))) return nowMs
@@ -48,11 +48,15 @@ export class PacedLimit extends Limit<OwnCall> {
     // No wait is believed beyond the cap, and none lasts for ever: then one call asks.
     const capMs = this.#lastSendMs + Math.max(this.parts.around.maxBlockMs, believeMs)
     if (enoughMs > nowMs) {
-      const atMs = enoughMs < never ? enoughMs : patientMs(this.#lastSendMs, !idle, this.#model.silent)
+      const atMs =
+        enoughMs < never ? enoughMs : patientMs(this.#lastSendMs, !idle, this.#model.silent, answerMs)
       return Math.max(nowMs, Math.min(atMs, capMs))
     }
-    if (!contested) return this.#aloneMs(nowMs, this.#model.heldBackMs(asking))
-    return Math.max(nowMs, Math.min(inRounds ? this.#roundMs(nowMs) : this.#sharedMs(nowMs, queued), capMs))
+    if (!contested) return this.#aloneMs(nowMs, this.#model.heldBackMs(asking), answerMs)
+    return Math.max(
+      nowMs,
+      Math.min(inRounds ? this.#roundMs(nowMs, answerMs) : this.#sharedMs(nowMs, queued), capMs),
+    )
   }
 
   override spreadMs(waitMs: number): number {
@@ -122,14 +126,14 @@ export class PacedLimit extends Limit<OwnCall> {
     return { quota, nowMs, endMs: this.#model.edge.endMs, leastMs: this.parts.around.roundTrip.leastMs }
   }
 
-  #aloneMs(nowMs: number, heldBackMs: number): number {
+  #aloneMs(nowMs: number, heldBackMs: number, answerMs: number): number {
     const full = this.#burst.isFull(this.flying.size)
-    return Math.max(nowMs, heldBackMs, full ? this.#lastSendMs + patienceMs : nowMs)
+    return Math.max(nowMs, heldBackMs, full ? this.#lastSendMs + answerMs : nowMs)
   }
 
-  #roundMs(nowMs: number): number {
+  #roundMs(nowMs: number, answerMs: number): number {
     const atMs = this.#rounds.nextMs(this.flying.size, this.#standing(nowMs))
-    return atMs < never ? atMs : this.#lastSendMs + patienceMs
+    return atMs < never ? atMs : this.#lastSendMs + answerMs
   }
 
   /** The last calls of a queue go at once where a share of the level covers them. */

@@ -23,12 +23,18 @@ export class SignalLimit extends Limit<true> {
   #askedAtMs: number = -never
   #silent = 0
 
-  nextMs(nowMs: number, _cost?: number, _queued?: number, believeMs = 0): number {
+  nextMs(
+    nowMs: number,
+    _cost?: number,
+    _queued?: number,
+    believeMs = 0,
+    answerMs: number = patienceMs,
+  ): number {
     if (this.#left > 0 || this.gate.overrides) return nowMs
     const untilMs = Math.max(this.#untilMs, Math.min(this.#toldUntilMs, this.#toldAtMs + believeMs))
     if (nowMs < untilMs) return untilMs
     const asking = this.#askedAtMs >= this.#untilMs && this.flying.size > 0
-    return asking ? Math.max(nowMs, this.#askedAtMs + patienceMs) : nowMs
+    return asking ? Math.max(nowMs, this.#askedAtMs + answerMs) : nowMs
   }
 
   protected available(): number {
