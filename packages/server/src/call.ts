@@ -53,12 +53,21 @@ export function chargesOf(
   const values = shortValues(valuesOf(partition, policies, kinds), kinds)
   const scope = short(called)
   const home = slotBy === undefined ? undefined : homeOf(values, slotBy)
-  return policies.map((policy) => {
-    const kind = policy.by
-    const value = values[kind] as string
-    const own = policy.perScope ? { kind, value, scope } : { kind, value }
-    return { policy, owner: home === undefined ? own : { ...own, home }, cost: costOf(cost, policy) }
-  })
+  const charges = new Array<Charge>(policies.length)
+  for (let i = 0; i < policies.length; i += 1) {
+    const policy = policies[i] as Policy
+    const owner = ownerOf(policy, values[policy.by] as string, scope)
+    charges[i] = {
+      policy,
+      owner: home === undefined ? owner : { ...owner, home },
+      cost: costOf(cost, policy),
+    }
+  }
+  return charges
+}
+
+function ownerOf({ by: kind, perScope }: Policy, value: string, scope: string): BucketOwner {
+  return perScope ? { kind, value, scope } : { kind, value }
 }
 
 /** An op that is answered with a decision. */
@@ -77,35 +86,33 @@ export interface Case {
 /** The op that a call comes to. */
 export function opFor(
   kind: 'consume' | 'peek',
-  asked: Pick<Asked, 'charges' | 'trials' | 'all'>,
-  call: ConsumeOptions,
+  { charges, trials, all }: Pick<Asked, 'charges' | 'trials' | 'all'>,
+  { id, scope = '', instance }: ConsumeOptions,
   settings: { readonly blocks: boolean; readonly idMs: number; readonly countInstances: boolean },
 ): Check {
-  const op = withoutCrowd(kind, asked, call, settings)
-  if (!settings.countInstances) return op
-  const { instance } = call
-  return { ...op, crowd: { instance: instance === undefined ? 0 : hash48(instance) } }
+  const blocks = settings.blocks ? ownersIn(all) : NOBODY
+  // Made property by property: most calls have none of the others, and spreading costs most of it.
+  const op: Draft<Check> =
+    kind === 'peek' ? { kind, charges, blocks } : { kind, charges, blocks, lease: leaseFor(all) }
+  if (trials.length > 0) op.trials = trials
+  const [first] = all
+  if (id !== undefined && first !== undefined)
+    op.once = { owner: { ...first.owner, scope: short(scope) }, id: idOf(id, charges), ms: settings.idMs }
+  if (settings.countInstances) op.crowd = { instance: instance === undefined ? 0 : hash48(instance) }
+  return op
 }
 
-function withoutCrowd(
-  kind: 'consume' | 'peek',
-  { charges, trials, all }: Pick<Asked, 'charges' | 'trials' | 'all'>,
-  { id, scope = '' }: ConsumeOptions,
-  { blocks, idMs }: { readonly blocks: boolean; readonly idMs: number },
-): Check {
-  const asked: Pick<Check, 'charges' | 'blocks' | 'trials'> =
-    trials.length === 0
-      ? { charges, blocks: blocks ? ownersIn(all) : [] }
-      : { charges, blocks: blocks ? ownersIn(all) : [], trials }
-  const [first] = all
-  const once =
-    id === undefined || first === undefined
-      ? undefined
-      : { owner: { ...first.owner, scope: short(scope) }, id: idOf(id, charges), ms: idMs }
-  if (kind === 'peek') return { kind, ...asked, ...(once && { once }) }
-  const places = all.some(({ policy }) => policy.algorithm === 'concurrency')
-  const lease = places ? crypto.randomUUID() : ''
-  return once === undefined ? { kind, ...asked, lease } : { kind, ...asked, lease, once }
+type Draft<T> = { -readonly [K in keyof T]: T[K] }
+
+const NOBODY: readonly never[] = Object.freeze([])
+
+/** A name for the places that a call takes; none where it takes none. */
+function leaseFor(charges: readonly Charge[]): string {
+  return charges.some(holdsPlace) ? crypto.randomUUID() : ''
+}
+
+function holdsPlace({ policy }: Charge): boolean {
+  return policy.algorithm === 'concurrency'
 }
 
 /**

@@ -30,14 +30,6 @@ export interface DecideParts extends AskParts {
 /** Decides one call. */
 export type Decide = (kind: Check['kind'], partition: unknown, call?: ConsumeOptions) => Promise<Decision>
 
-/** What the store is asked about it. */
-interface Question {
-  readonly asked: Asked
-  readonly op: Check
-  /** Whose refusal is remembered; nobody's where that may not be. */
-  readonly caller: string | undefined
-}
-
 /**
  * Asks, in this order, units that this process holds, refusals that it remembers, and the store. Who answers at once is
  * not waited for: beside such a decision an async function is dear.
@@ -102,33 +94,39 @@ export function createDecide(parts: DecideParts): Decide {
     if (asked.impossible.length > 0 && !asksAnyway(asked))
       return marked(one, conclude.impossible(kind, asked, chosen.plan))
     const op = opFor(kind, asked, call, settings)
-    const question = { asked, op, caller }
     let answer: Reply | Promise<Reply>
     try {
       answer = fallback.ask(op)
     } catch (error) {
-      return unanswered(one, question, error)
+      return unanswered(one, asked, op, error)
     }
-    return answer instanceof Promise ? awaited(one, question, answer) : answered(one, question, answer)
+    if (answer instanceof Promise) return awaited(one, asked, op, caller, answer)
+    return answered(one, asked, op, caller, answer)
   }
 
-  async function awaited(one: Case, question: Question, answer: Promise<Reply>): Promise<Decision> {
+  async function awaited(
+    one: Case,
+    asked: Asked,
+    op: Check,
+    caller: string | undefined,
+    answer: Promise<Reply>,
+  ): Promise<Decision> {
     let reply: Reply
     try {
       reply = await answer
     } catch (error) {
-      return unanswered(one, question, error)
+      return unanswered(one, asked, op, error)
     }
-    return answered(one, question, reply)
+    return answered(one, asked, op, caller, reply)
   }
 
-  function answered(one: Case, { asked, op, caller }: Question, reply: Reply): Decision {
+  function answered(one: Case, asked: Asked, op: Check, caller: string | undefined, reply: Reply): Decision {
     const decision = conclude.answered(op, reply, asked, one.chosen.plan)
     denials?.keep(caller, asked.charges, decision, one.sentMs)
     return marked(one, decision)
   }
 
-  function unanswered(one: Case, { asked, op }: Question, error: unknown): Decision {
+  function unanswered(one: Case, asked: Asked, op: Check, error: unknown): Decision {
     const { kind, mode, chosen } = one
     if (asked.impossible.length === 0) return marked(one, conclude.withoutStore(error, mode, op, chosen.plan))
     fallback.failed(error, mode)

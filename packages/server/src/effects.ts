@@ -2,7 +2,7 @@ import { type Cost, expectCost } from './cost.js'
 import type { Decision } from './decision.js'
 import { show } from './expect.js'
 import type { Policy } from './policy.js'
-import { bringReceiptTo, changesTo, heldBy, type Receipt } from './receipt.js'
+import { bringReceiptTo, changesTo, heldBy, type Receipt, restOf } from './receipt.js'
 import type { Op, Reply } from './store.js'
 import { createTag } from './tag.js'
 
@@ -17,7 +17,13 @@ export interface Effects<Name extends string> {
 }
 
 /** Of a decision that charged nothing there is nothing to give back. */
-const NOTHING: Receipt = { charges: [], marks: [], lease: '', left: [], closed: true }
+const NOTHING: Receipt = {
+  charges: [],
+  read: { readings: [], nowUs: 0 },
+  lease: '',
+  rest: undefined,
+  closed: true,
+}
 
 export function createEffects<Name extends string>(
   ask: (op: Op, via: Receipt['via']) => Promise<Reply>,
@@ -83,7 +89,7 @@ export function createEffects<Name extends string>(
       if (receipt === undefined) return false
       const leftOf = (one: Receipt) =>
         one.charges.map(({ policy }, i) => {
-          const now = one.left[i] ?? 0
+          const now = restOf(one).left[i] ?? 0
           return units === undefined ? 0 : Math.max(0, now - namedUnits(units, policy, 0))
         })
       // Where nothing decides, the decision is open for as long as what is tried has anything left.
@@ -101,8 +107,8 @@ export function createEffects<Name extends string>(
       const receipt = receiptFor(decision)
       if (receipt === undefined) return false
       receipt.closed = true
-      const costsOf = ({ charges, left }: Receipt) =>
-        charges.map(({ policy }, i) => namedUnits(actualCost, policy, left[i] ?? 0))
+      const costsOf = (one: Receipt) =>
+        one.charges.map(({ policy }, i) => namedUnits(actualCost, policy, restOf(one).left[i] ?? 0))
       const settle = async (one: Receipt) => {
         const settled = await bringTo(one, costsOf(one))
         return (await giveBackPlaces(one)) || settled

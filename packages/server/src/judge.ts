@@ -1,8 +1,8 @@
 import { meterOf } from './algorithm/algorithms.js'
-import type { Reading } from './algorithm/meter.js'
 import type { Decision, Limit, ShadowResult, Source } from './decision.js'
 import { type Held, limitOf } from './limit.js'
 import type { Policy } from './policy.js'
+import type { Read } from './receipt.js'
 import type { Charge, Reply } from './store.js'
 
 /** What policies that are decided together say of a call. */
@@ -27,47 +27,52 @@ export interface Fate {
 /** Sums up what a store read of policies that are decided together. */
 export function verdictOf<Name extends string>(
   charges: readonly Charge[],
-  readings: readonly Reading[],
+  { readings, nowUs, instants }: Read,
   { passes, taken, placesTaken }: Fate,
-  clock: (nth: number) => number,
   scopeKeys: (scope: string) => Uint8Array,
   instances?: readonly number[],
 ): Verdict<Name> {
-  const held = passes ? heldBy(charges, readings, clock) : undefined
-  const limits: Limit<Name>[] = []
-  const violated: Name[] = []
+  const held = passes ? heldBy(charges, readings, nowUs, instants) : undefined
+  // As long as they will be: one that grows by itself has room for 17 from the first on.
+  const limits = new Array<Limit<Name>>(charges.length)
+  let violated: Name[] | undefined
   let waitUs = 0
   let delayUs = 0
-  for (const [i, { policy, owner, cost }] of charges.entries()) {
+  for (let i = 0; i < charges.length; i += 1) {
+    const { policy, owner, cost } = charges[i] as Charge
     const key = owner.scope === undefined ? undefined : scopeKeys(owner.scope)
     const said = limitOf(
       policy as Policy<Name>,
-      readings[i] ?? [],
+      readings[i] ?? NONE,
       cost,
       policy.algorithm === 'concurrency' ? placesTaken : taken,
-      clock(i),
+      instants?.[i] ?? nowUs,
       held?.[i],
       instances?.[i] ?? 0,
       key,
     )
-    limits.push(said.limit)
+    limits[i] = said.limit
     delayUs = Math.max(delayUs, said.delayUs)
     if (said.limit.allowed) continue
+    violated ??= []
     violated.push(policy.name as Name)
     waitUs = Math.max(waitUs, said.waitUs)
   }
-  return { limits, violated, waitUs, delayUs }
+  return { limits, violated: violated ?? NONE, waitUs, delayUs }
 }
+
+const NONE: readonly never[] = Object.freeze([])
 
 /** Turns what the store read into what the caller sees. */
 export function decisionOf<Name extends string>(
   charges: readonly Charge[],
-  { admitted, readings, nowUs, instants, blockedUs, replayed, instances }: Reply,
+  reply: Reply,
   consumed: boolean,
   shadow: readonly ShadowResult[],
   scopeKeys: (scope: string) => Uint8Array,
   source: Source = 'store',
 ): Decision<Name> {
+  const { admitted, blockedUs, replayed } = reply
   if (blockedUs > 0) {
     const wait = Number.isFinite(blockedUs) ? { retryAfterSeconds: blockedUs / 1e6 } : {}
     return { outcome: 'blocked', allowed: false, ...wait, source, shadow }
@@ -75,11 +80,10 @@ export function decisionOf<Name extends string>(
   const taken = admitted && consumed && !replayed
   const { limits, violated, waitUs, delayUs } = verdictOf<Name>(
     charges,
-    readings,
+    reply,
     { passes: admitted && !replayed, taken, placesTaken: taken },
-    (i) => instants?.[i] ?? nowUs,
     scopeKeys,
-    instances,
+    reply.instances,
   )
   if (admitted)
     return {
@@ -106,14 +110,19 @@ export function decisionOf<Name extends string>(
 function heldBy(
   charges: readonly Charge[],
   readings: Reply['readings'],
-  clock: (i: number) => number,
+  nowUs: number,
+  instants: readonly number[] | undefined,
 ): readonly Held[] | undefined {
-  if (charges.every(({ policy }) => policy.holdUs === undefined)) return undefined
+  if (!charges.some(mayHold)) return undefined
   const own = charges.map(({ policy, cost }, i) =>
     policy.holdUs === undefined
       ? 0
-      : (meterOf(policy).heldUs?.(readings[i] ?? [], cost, clock(i), policy) ?? 0),
+      : (meterOf(policy).heldUs?.(readings[i] ?? NONE, cost, instants?.[i] ?? nowUs, policy) ?? 0),
   )
   const longestUs = Math.max(...own)
   return longestUs > 0 ? own.map((ownUs) => ({ ownUs, longestUs })) : undefined
+}
+
+function mayHold({ policy }: Charge): boolean {
+  return policy.holdUs !== undefined
 }

@@ -42,16 +42,7 @@ export function limitOf<Name extends string>(
   } = meter.view(reading, cost, taken, nowUs, policy)
   // What is stated is read when the call is let go: times count from then.
   const goneUs = taken && held !== undefined ? held.longestUs : 0
-  const limit: Draft<Limit<Name>> = {
-    policy: policy.name,
-    quota: policy.quota,
-    unit: policy.unit,
-    cost,
-    available,
-    allowed,
-  }
-  // Made property by property: this is run for every policy of every call, and spreading costs most of it.
-  if (policy.windowSeconds !== undefined) limit.windowSeconds = policy.windowSeconds
+  const limit = beginning(policy, cost, available, allowed, windowUs !== undefined)
   stateWindow(limit, policy, allowed && available > 0 ? undefined : waitUs, windowUs, goneUs)
   if (delayUs !== undefined) limit.delaySeconds = delayUs / 1e6
   // More than share a quota four times over can do nothing with their part.
@@ -62,6 +53,33 @@ export function limitOf<Name extends string>(
 
 type Draft<T> = { -readonly [K in keyof T]: T[K] }
 
+/**
+ * The limit, but for what few have. With all properties at once, for this is run for every policy of every call: each
+ * that is added later makes the object anew, and spreading costs most of it.
+ */
+function beginning<Name extends string>(
+  { name: policy, quota, unit, windowSeconds }: Policy<Name>,
+  cost: number,
+  available: number,
+  allowed: boolean,
+  timed: boolean,
+): Draft<Limit<Name>> {
+  if (windowSeconds === undefined) return { policy, quota, unit, cost, available, allowed }
+  if (!timed) return { policy, quota, unit, cost, available, allowed, windowSeconds }
+  return {
+    policy,
+    quota,
+    unit,
+    cost,
+    available,
+    allowed,
+    windowSeconds,
+    effectiveWindowSeconds: 0,
+    effectiveWindowMs: 0,
+  }
+}
+
+/** Fills in within which time what is available is so. */
 function stateWindow(
   limit: Draft<Limit>,
   policy: Policy,

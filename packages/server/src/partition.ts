@@ -41,7 +41,8 @@ export function valuesOf(
 ): Readonly<Record<string, string>> {
   const record = typeof partition === 'string' ? { client: partition } : partition
   if (!isRecord(record)) throw missing('client', policies, partition)
-  for (const kind of Object.keys(record)) if (!kinds.includes(kind)) throw uncounted(kind, kinds)
+  for (const kind in record)
+    if (!kinds.includes(kind) && Object.hasOwn(record, kind)) throw uncounted(kind, kinds)
   for (const policy of policies) {
     const value = Object.hasOwn(record, policy.by)
       ? (record as Record<string, unknown>)[policy.by]

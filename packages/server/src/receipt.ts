@@ -11,20 +11,30 @@ export interface Origin {
 /** What an admission charged, kept so that it can be given back: once, and only as much. */
 export interface Receipt {
   readonly charges: readonly Charge[]
-  /** Where each charge was made, and how full it made a bucket. */
-  marks: readonly { readonly mark: number; readonly top: number }[]
+  /** What the store read before: it tells where each charge was made. */
+  readonly read: Read
   readonly lease: string
   /** What the admission is remembered by. */
   readonly once?: Once | undefined
   /** Where this process had the units of each charge from, which it had taken ahead. */
   readonly from?: readonly Origin[] | undefined
-  /** Units of each charge that have not been given back. */
-  left: number[]
+  /** What is left of the charges; undefined until it is asked for by `restOf`, as of most admissions it never is. */
+  rest: Rest | undefined
   closed: boolean
   /** Who is asked for what is done with the charges later. @default the store */
   readonly via?: (op: Op) => Reply | Promise<Reply>
   /** What was charged along with it to policies that are only tried: what becomes of the one becomes of the other. */
   readonly tried?: Receipt
+}
+
+export type Read = Pick<Reply, 'readings' | 'nowUs' | 'instants'>
+
+/** What is left of charges, one by one. */
+export interface Rest {
+  /** Where each was made, and how full it made a bucket. */
+  readonly marks: readonly { readonly mark: number; readonly top: number }[]
+  /** Units that have not been given back. */
+  readonly left: readonly number[]
 }
 
 /** The receipt of an op; undefined where nothing was admitted, or nothing charged because it was before. */
@@ -47,35 +57,43 @@ export function receiptFrom(op: Extract<Op, { kind: 'consume' }>, reply: Reply):
 
 export function receiptOf(
   charges: readonly Charge[],
-  { readings, nowUs, instants }: Pick<Reply, 'readings' | 'nowUs' | 'instants'>,
+  read: Read,
   lease: string,
   from?: readonly Origin[],
   once?: Once,
 ): Receipt {
-  const marks = charges.map((charge, i) => markOf(charge, readings[i] ?? NOTHING, instants?.[i] ?? nowUs))
-  const left = charges.map(costOf)
   // One form and no copies: there is one for each admission.
-  return { charges, marks, lease, once, from, left, closed: false }
+  return { charges, read, lease, once, from, rest: undefined, closed: false }
 }
 
-const NOTHING: Reading = []
-const costOf = ({ cost }: Charge): number => cost
+/** What is left of the charges of a receipt. */
+export function restOf(receipt: Receipt): Rest {
+  const { charges, read } = receipt
+  receipt.rest ??= {
+    marks: charges.map((charge, i) => markOf(charge, i, read)),
+    left: charges.map(({ cost }) => cost),
+  }
+  return receipt.rest
+}
 
 /** Where a charge was made, so that it is not taken out of another window, or out of a bucket that is full again. */
 export function markOf(
   { policy, cost }: Charge,
-  reading: Reading,
-  nowUs: number,
+  nth: number,
+  { readings, nowUs, instants }: Read,
 ): { readonly mark: number; readonly top: number } {
   const { algorithm } = policy
+  const reading = readings[nth] ?? NOTHING
   if (algorithm === 'fixed-window') {
     const [used = 0, endUs = 0] = reading
     return { mark: isHeld(used, cost, policy) ? endUs + policy.windowUs : endUs, top: 0 }
   }
   if (algorithm === 'sliding-window-counter') return { mark: reading[2] ?? 0, top: 0 }
   const top = 'ticks' in policy ? (reading[0] ?? 0) + cost * policy.ticks.unit : 0
-  return { mark: nowUs, top }
+  return { mark: instants?.[nth] ?? nowUs, top }
 }
+
+const NOTHING: Reading = []
 
 /**
  * Changes that bring the charges of a receipt to other costs; of policies whose charge stays, or that could be put back
@@ -85,11 +103,12 @@ export function changesTo(
   receipt: Receipt,
   costs: readonly number[],
 ): { readonly changes: readonly Change[]; readonly put: boolean } {
+  const { marks, left } = restOf(receipt)
   const changes: Change[] = []
   let put = false
   for (const [i, { policy, owner }] of receipt.charges.entries()) {
-    const units = (costs[i] ?? 0) - (receipt.left[i] ?? 0)
-    const where = receipt.marks[i]
+    const units = (costs[i] ?? 0) - (left[i] ?? 0)
+    const where = marks[i]
     if (units < 0 && receipt.from?.[i]?.putBack(-units) === true) put = true
     else if (units !== 0 && where !== undefined && policy.algorithm !== 'concurrency')
       changes.push({ policy, owner, units, ...where })
@@ -98,13 +117,14 @@ export function changesTo(
 }
 
 /** Notes other costs: what has been given back of a bucket is not above what was there before any more. */
-export function bringReceiptTo(receipt: Receipt, costs: number[]): void {
-  receipt.marks = receipt.marks.map(({ mark, top }, i) => {
+export function bringReceiptTo(receipt: Receipt, costs: readonly number[]): void {
+  const { marks, left } = restOf(receipt)
+  const now = marks.map(({ mark, top }, i) => {
     const policy = receipt.charges[i]?.policy
-    const units = (costs[i] ?? 0) - (receipt.left[i] ?? 0)
+    const units = (costs[i] ?? 0) - (left[i] ?? 0)
     return { mark, top: policy !== undefined && 'ticks' in policy ? top + units * policy.ticks.unit : top }
   })
-  receipt.left = costs
+  receipt.rest = { marks: now, left: costs }
 }
 
 /** The charges of a receipt that hold places. */

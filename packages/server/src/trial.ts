@@ -59,8 +59,11 @@ function chargedWith(charges: readonly Charge[]): Pick<Tried, 'charges' | 'impos
 
 /** The policies that never let a call of this cost pass. */
 function impossibleOf(charges: readonly Charge[]): readonly string[] {
-  const dearer = charges.filter(({ cost, policy }) => cost > policy.quota)
-  return dearer.length === 0 ? NOTHING : dearer.map(({ policy }) => policy.name)
+  return charges.some(isImpossible) ? charges.filter(isImpossible).map(({ policy }) => policy.name) : NOTHING
+}
+
+function isImpossible({ cost, policy }: Charge): boolean {
+  return cost > policy.quota
 }
 
 function trialsFor(tried: readonly Tried[]): readonly Trial[] {
@@ -96,9 +99,8 @@ export function shadowOf(
     const fits = doFit(charges, said.readings)
     const { limits, violated, waitUs, delayUs } = verdictOf(
       charges,
-      said.readings,
+      { readings: said.readings, nowUs: reply.nowUs, ...(said.instants && { instants: said.instants }) },
       { passes: fits && !reply.replayed, taken: said.taken, placesTaken: said.taken && reply.admitted },
-      (i) => said.instants?.[i] ?? reply.nowUs,
       scopeKeys,
     )
     const end = fits ? { delaySeconds: delayUs / 1e6 } : { retryAfterSeconds: waitUs / 1e6 }

@@ -27,28 +27,42 @@ export function createAsk(store: Store, clock: Clock, breakers: Breakers): Ask {
 
   /** @param nth what the breaker knows the call by */
   function ask(op: Op, breaker?: Breaker, nth = 0): Reply | Promise<Reply> {
-    const read = (replies: readonly Reply[]) => {
-      const reply = replyIn(replies, op, store)
-      breaker?.succeeded()
-      return reply
-    }
     let answer: ReturnType<Store['run']>
     try {
       answer = store.run([op], timeoutMs)
-      if (isList(answer)) return read(answer)
+      if (isList(answer)) return read(answer, op, breaker)
     } catch (error) {
       // Whoever fails at once keeps nobody waiting.
       breaker?.succeeded()
       throw asStoreError(error)
     }
-    return deadline.race(Promise.resolve(answer), read, (error) => {
-      const failure = known(error, op)
-      if (breaker === undefined) return failure
-      // Neither does who answers that it is set up wrongly.
-      if (failure.reason === 'configuration' && !isLate(error)) breaker.succeeded()
-      else breaker.failed(nth, failure)
-      return failure
-    })
+    return inTime(answer, op, breaker, nth)
+  }
+
+  function read(replies: readonly Reply[], op: Op, breaker: Breaker | undefined): Reply {
+    const reply = replyIn(replies, op, store)
+    breaker?.succeeded()
+    return reply
+  }
+
+  function inTime(
+    answer: Promise<readonly Reply[]>,
+    op: Op,
+    breaker: Breaker | undefined,
+    nth: number,
+  ): Promise<Reply> {
+    return deadline.race(
+      Promise.resolve(answer),
+      (replies) => read(replies, op, breaker),
+      (error) => {
+        const failure = known(error, op)
+        if (breaker === undefined) return failure
+        // Neither does who answers that it is set up wrongly.
+        if (failure.reason === 'configuration' && !isLate(error)) breaker.succeeded()
+        else breaker.failed(nth, failure)
+        return failure
+      },
+    )
   }
 
   /** What is known of a failure: of an op that has not been begun, why not. It never is. */

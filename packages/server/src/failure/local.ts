@@ -2,7 +2,7 @@ import type { Clock } from '@ratepact/contract'
 import type { Check } from '../call.js'
 import { type Holder, shareOf } from '../memory/ledger.js'
 import { openMemory } from '../memory/store.js'
-import { type Receipt, receiptOf } from '../receipt.js'
+import { markOf, type Receipt, receiptOf } from '../receipt.js'
 import type { Change, Charge, Op, Reply } from '../store.js'
 import { createBlocked } from './blocked.js'
 import { createBoundedMap } from './bounded-map.js'
@@ -185,7 +185,10 @@ export function createLocal(
       const granted = unpaidCharges.map(({ policy, owner, cost }, i): Granted => {
         const key = bucketKey(charges[i] as Charge)
         const asked = { policy, share: shareFor(policy, instances), owner, key }
-        return { ...asked, debt: owe(asked, { units: cost, mark: receipt.marks[i]?.mark ?? 0 }) }
+        return {
+          ...asked,
+          debt: owe(asked, { units: cost, mark: markOf(charges[i] as Charge, i, reply).mark }),
+        }
       })
       const via = (later: Op) => effect(later, granted)
       return { charges, quotas, reply, receipt: { ...receipt, ...once, via } }

@@ -90,8 +90,8 @@ export function createRepayment(
 /** What is over in every window. */
 const NOWHERE = Number.NEGATIVE_INFINITY
 
-function markIn({ readings, instants, nowUs }: Reply, charge: Charge): number {
-  return markOf(charge, readings[0] ?? [], instants?.[0] ?? nowUs).mark
+function markIn(reply: Reply, charge: Charge): number {
+  return markOf(charge, 0, reply).mark
 }
 
 function isForConsume({ policy, gives }: Debt): boolean {

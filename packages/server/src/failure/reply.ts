@@ -42,14 +42,17 @@ function areReadings(readings: unknown, charges: readonly Pick<Charge, 'policy'>
     const { policy } = charges[i] as Pick<Charge, 'policy'>
     const reading: unknown = readings[i]
     if (!Array.isArray(reading) || reading.length < numbersOf(policy)) return false
-    if (!reading.every((number, nth) => isCount(nth === MAY_BE_OWED ? Math.abs(number) : number)))
-      return false
+    if (!reading.every(isCountAt)) return false
   }
   return true
 }
 
 /** What is free of a window ahead, which may be less than none; a log's and a counter's third number never is. */
 const MAY_BE_OWED = 2
+
+function isCountAt(value: unknown, nth: number): boolean {
+  return isCount(nth === MAY_BE_OWED ? Math.abs(value as number) : value)
+}
 
 /** How many numbers at least are to be read of a policy; see `Reading`. */
 function numbersOf({ algorithm, holdUs }: Policy): number {
