@@ -63,6 +63,7 @@ describe('what a store of a user answers is believed only where it can be', () =
       [1e300, ...rest],
       [Number.NaN, ...rest],
     ]
+    if (reading.length > 2) wrong.push(reading.with(2, String(reading[2]) as never))
     for (const bad of [...wrong, []]) expect([bad, await answered([bad])]).toEqual([bad, 'none'])
   })
 

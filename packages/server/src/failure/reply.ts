@@ -51,7 +51,7 @@ function areReadings(readings: unknown, charges: readonly Pick<Charge, 'policy'>
 const MAY_BE_OWED = 2
 
 function isCountAt(value: unknown, nth: number): boolean {
-  return isCount(nth === MAY_BE_OWED ? Math.abs(value as number) : value)
+  return isCount(nth === MAY_BE_OWED && typeof value === 'number' ? Math.abs(value) : value)
 }
 
 /** How many numbers at least are to be read of a policy; see `Reading`. */
