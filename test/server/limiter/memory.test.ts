@@ -1,7 +1,19 @@
-import { concurrency, createLimiter, type LimiterEvent, memoryStore, tokenBucket } from '@ratepact/server'
+import {
+  concurrency,
+  createLimiter,
+  type Limiter,
+  type LimiterEvent,
+  memoryStore,
+  tokenBucket,
+} from '@ratepact/server'
 import { describe, expect, it } from 'vitest'
 
 const burst = tokenBucket({ name: 'burst', capacity: 10, refillPerSecond: 1 })
+
+async function availableOf(limiter: Limiter, who: string) {
+  const decision = await limiter.peek(who)
+  return 'limits' in decision ? decision.limits[0]?.available : undefined
+}
 
 function open(maxBuckets: number) {
   let nowMs = 0
@@ -11,10 +23,7 @@ function open(maxBuckets: number) {
     store: memoryStore({ maxBuckets, clock: { now: () => nowMs } }),
     onEvent: (event) => events.push(event),
   })
-  const available = async (who: string) => {
-    const decision = await limiter.peek(who)
-    return 'limits' in decision ? decision.limits[0]?.available : undefined
-  }
+  const available = (who: string) => availableOf(limiter, who)
   return { limiter, events, available, advance: (ms: number) => (nowMs += ms) }
 }
 
@@ -55,6 +64,18 @@ describe('a memory store that is full', () => {
     await limiter.consume('a', { cost: 10 })
     await limiter.consume('b', { cost: 10 })
     expect(await available('b')).toBe(0)
+  })
+
+  it('counts who comes by what it took, also where who hears of the bucket that left calls at once', async () => {
+    const limiter = createLimiter({
+      policies: [burst],
+      store: memoryStore({ maxBuckets: 2, clock: { now: () => 0 } }),
+      onEvent: () => void limiter.consume('heavy'),
+    })
+    await limiter.consume('heavy', { cost: 8 })
+    await limiter.consume('light', { cost: 1 })
+    await limiter.consume('new', { cost: 3 })
+    expect([await availableOf(limiter, 'new'), await availableOf(limiter, 'heavy')]).toEqual([7, 1])
   })
 
   it('grows no further under ten thousand names', async () => {

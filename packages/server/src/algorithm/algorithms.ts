@@ -6,16 +6,24 @@ import type { Meter } from './meter.js'
 import { slidingCounterMeter } from './sliding-counter-count.js'
 import { slidingLogMeter } from './sliding-log-record.js'
 
-const meters: { readonly [A in Policy['algorithm']]: Meter<Extract<Policy, { algorithm: A }>> } = {
-  'token-bucket': bucketMeter,
-  'leaky-bucket': bucketMeter,
-  'fixed-window': fixedWindowMeter,
-  'sliding-window-log': slidingLogMeter,
-  'sliding-window-counter': slidingCounterMeter,
-  concurrency: concurrencyMeter,
-}
-
 /** The arithmetic of a policy's algorithm. */
 export function meterOf(policy: Policy): Meter {
-  return meters[policy.algorithm] as Meter
+  return meterFor(policy.algorithm) as Meter
+}
+
+/** A lookup by name in a table would take longer than many a decision. */
+function meterFor(algorithm: Policy['algorithm']) {
+  switch (algorithm) {
+    case 'token-bucket':
+    case 'leaky-bucket':
+      return bucketMeter
+    case 'fixed-window':
+      return fixedWindowMeter
+    case 'sliding-window-log':
+      return slidingLogMeter
+    case 'sliding-window-counter':
+      return slidingCounterMeter
+    case 'concurrency':
+      return concurrencyMeter
+  }
 }

@@ -8,6 +8,7 @@ type BucketPolicy = TokenBucketPolicy | LeakyBucketPolicy
 
 /** What is stored of one bucket or window: whole numbers; the script in Redis keeps the same. */
 export interface Count {
+  readonly kind: 'count'
   /** From this instant (µs) on the state says nothing: the bucket is full, the window over. */
   readonly untilUs: number
   /** The instant of the level, or the start of the window (µs). */
@@ -16,6 +17,23 @@ export interface Count {
   readonly used: number
   /** Ticks that a unit was worth when this was written; of a sliding counter, the units of the window before. */
   readonly unit: number
+}
+
+/** A count that is to be made into others: where so many are made, a new object for each would take most of the time. */
+export type Draft = { -readonly [K in keyof Count]: Count[K] }
+
+export function emptyCount(): Draft {
+  return { kind: 'count', untilUs: 0, atUs: 0, used: 0, unit: 0 }
+}
+
+/** @param into what is made into the count, instead of a new one */
+export function countOf(untilUs: number, atUs: number, used: number, unit: number, into?: Draft): Count {
+  if (into === undefined) return { kind: 'count', untilUs, atUs, used, unit }
+  into.untilUs = untilUs
+  into.atUs = atUs
+  into.used = used
+  into.unit = unit
+  return into
 }
 
 /**
@@ -91,9 +109,9 @@ function isShortened({ untilUs, atUs, used, unit }: Count, policy: BucketPolicy)
 }
 
 /** The state of a bucket with `used` ticks in use now. */
-export function bucketWith(used: number, nowUs: number, policy: BucketPolicy): Count {
+export function bucketWith(used: number, nowUs: number, policy: BucketPolicy, into?: Draft): Count {
   const { unit, rate } = policy.ticks
-  return { untilUs: nowUs + Math.ceil(used / rate), atUs: nowUs, used, unit }
+  return countOf(nowUs + Math.ceil(used / rate), nowUs, used, unit, into)
 }
 
 /**
@@ -109,7 +127,7 @@ export function bucketWithAll(level: number, all: number, nowUs: number, policy:
   if (all <= level || sinceUs >= spanUs) return bucketWith(level, nowUs, policy)
   const leftUs = spanUs - sinceUs
   const used = Math.min(Math.ceil((all * spanUs) / leftUs), LARGEST)
-  return { untilUs: nowUs + leftUs, atUs: nowUs - sinceUs, used, unit }
+  return { kind: 'count', untilUs: nowUs + leftUs, atUs: nowUs - sinceUs, used, unit }
 }
 
 /** The state by the numbers of the policy, with nothing taken. */
@@ -119,18 +137,21 @@ export function renewed(state: Count, nowUs: number, policy: BucketPolicy): Coun
 
 /** Units in use are ticks that flow back steadily; a leaky bucket moreover holds each call until its place is reached. */
 export const bucketMeter: Meter<BucketPolicy> = {
-  fits([level = 0], cost, policy) {
+  fits(reading, cost, policy) {
+    const level = reading[0] ?? 0
     const { ticks, quota, queueTicks } = policy
     if (policy.holdUs !== undefined) return level + cost * ticks.unit <= roomOf(policy)
     return level + cost * ticks.unit <= quota * ticks.unit && (cost === 0 || level <= queueTicks)
   },
 
-  heldUs([level = 0], cost, _nowUs, { ticks, quota }) {
+  heldUs(reading, cost, _nowUs, { ticks, quota }) {
+    const level = reading[0] ?? 0
     const over = level + cost * ticks.unit - quota * ticks.unit
     return cost > 0 && over > 0 ? Math.ceil(over / ticks.rate) : 0
   },
 
-  view([level = 0], cost, taken, _nowUs, policy) {
+  view(reading, cost, taken, _nowUs, policy) {
+    const level = reading[0] ?? 0
     const { ticks, quota, queueTicks, ratePerSecond } = policy
     const after = taken ? level + cost * ticks.unit : level
     const need = unitsAwaited(cost, after <= roomOf(policy)) * ticks.unit

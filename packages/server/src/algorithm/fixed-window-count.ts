@@ -1,7 +1,7 @@
 import { heldMost } from '../hold.js'
-import type { Count } from './bucket.js'
+import { type Count, countOf, type Draft } from './bucket.js'
 import type { FixedWindowPolicy } from './fixed-window.js'
-import { type Meter, unitsAwaited } from './meter.js'
+import { type Meter, type Reading, unitsAwaited } from './meter.js'
 import { startOfWindow } from './window.js'
 
 /** What counts now: units used, the end of the window (µs), units of calls that are held for the next one. */
@@ -13,10 +13,10 @@ export type Window = readonly [used: number, endUs: number, held: number]
  * a process that still goes by the larger (as some do while numbers are rolled out) would let it pass again.
  */
 export function windowAt(state: Count | undefined, nowUs: number, policy: FixedWindowPolicy): Window {
-  const fresh = endOfWindow(nowUs, policy)
-  if (state === undefined || state.untilUs <= nowUs) return [0, fresh, 0]
+  if (state === undefined || state.untilUs <= nowUs) return [0, endOfWindow(nowUs, policy), 0]
   const { startUs, used, endUs, held } = keptAt(state, nowUs)
-  return [used, isDated(startUs, endUs, nowUs, policy) ? Math.min(endUs, fresh) : endUs, held]
+  if (!isDated(startUs, endUs, nowUs, policy)) return [used, endUs, held]
+  return [used, Math.min(endUs, endOfWindow(nowUs, policy)), held]
 }
 
 export function isDatedWindow(state: Count, nowUs: number, policy: FixedWindowPolicy): boolean {
@@ -43,13 +43,40 @@ function endOfWindow(nowUs: number, { anchor, windowUs }: FixedWindowPolicy): nu
   return anchor === 'epoch' ? startOfWindow(nowUs, windowUs) + windowUs : nowUs + windowUs
 }
 
-export function windowWith([used, endUs, held]: Window, { windowUs }: FixedWindowPolicy): Count {
-  return { untilUs: held > 0 ? endUs + windowUs : endUs, atUs: endUs - windowUs, used, unit: held }
+/** The state of a window with so many units used and held. */
+export function windowWith(
+  used: number,
+  endUs: number,
+  held: number,
+  { windowUs }: FixedWindowPolicy,
+  into?: Draft,
+): Count {
+  const untilUs = held > 0 ? endUs + windowUs : endUs
+  return countOf(untilUs, endUs - windowUs, used, held, into)
 }
 
-/** The window after a call has taken its units: of this one if it has them, else of the next. */
-export function windowAfter([used, endUs, held]: Window, cost: number, policy: FixedWindowPolicy): Window {
-  return isHeld(used, cost, policy) ? [used, endUs, held + cost] : [used + cost, endUs, held]
+/** What is read of the window that is now. */
+export function readWindow(state: Count | undefined, nowUs: number, policy: FixedWindowPolicy): Reading {
+  const window = windowAt(state, nowUs, policy)
+  const spare = aheadMost(window[1] - nowUs, policy) - window[2]
+  // With nothing to be held and nothing held, which is how most are, that is what has just been made.
+  return spare === window[2] ? window : [window[0], window[1], spare]
+}
+
+/** The state after a call has taken its units: of this window if it has them, else of the next. */
+export function windowAfter(
+  reading: Reading,
+  cost: number,
+  nowUs: number,
+  policy: FixedWindowPolicy,
+  into?: Draft,
+): Count {
+  const used = reading[0] ?? 0
+  const endUs = reading[1] ?? 0
+  const held = aheadMost(endUs - nowUs, policy) - (reading[2] ?? 0)
+  return isHeld(used, cost, policy)
+    ? windowWith(used, endUs, held + cost, policy, into)
+    : windowWith(used + cost, endUs, held, policy, into)
 }
 
 /** Units that may be taken ahead of the next window in all, so long before it begins. */
@@ -64,12 +91,17 @@ export function isHeld(used: number, cost: number, { holdUs, quota }: FixedWindo
 
 /** Units come back all at once, at the end of the window. */
 export const fixedWindowMeter: Meter<FixedWindowPolicy> = {
-  fits: ([used = 0, , spare = 0], cost, { quota }) => used + cost <= quota || (cost > 0 && cost <= spare),
+  fits: (reading, cost, { quota }) =>
+    (reading[0] ?? 0) + cost <= quota || (cost > 0 && cost <= (reading[2] ?? 0)),
 
-  heldUs: ([used = 0, endUs = 0], cost, nowUs, policy) => (isHeld(used, cost, policy) ? endUs - nowUs : 0),
+  heldUs: (reading, cost, nowUs, policy) =>
+    isHeld(reading[0] ?? 0, cost, policy) ? (reading[1] ?? 0) - nowUs : 0,
 
-  view([used = 0, endUs = 0, spare = 0], cost, taken, nowUs, policy) {
+  view(reading, cost, taken, nowUs, policy) {
     const { quota, windowUs } = policy
+    const used = reading[0] ?? 0
+    const endUs = reading[1] ?? 0
+    const spare = reading[2] ?? 0
     const leftUs = endUs - nowUs
     // The next window begins with what is held for it, which may be more than its quota: a call came to cost more.
     const ahead = aheadMost(leftUs, policy) - spare

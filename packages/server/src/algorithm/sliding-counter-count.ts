@@ -1,6 +1,6 @@
 import type { Count } from './bucket.js'
 import { LARGEST } from './debt.js'
-import { type Meter, unitsAwaited } from './meter.js'
+import { type Meter, type Reading, unitsAwaited } from './meter.js'
 import type { SlidingWindowCounterPolicy } from './sliding-window-counter.js'
 import { startOfWindow } from './window.js'
 
@@ -63,8 +63,8 @@ export function counterWith(
   endUs: number = Number.POSITIVE_INFINITY,
 ): Count {
   const lastUs = startUs + 2 * windowUs
-  if (endUs < lastUs) return { untilUs: endUs, atUs: startUs, used: current, unit: LARGEST + windowUs }
-  return { untilUs: lastUs, atUs: startUs, used: current, unit: previous }
+  if (endUs >= lastUs) return { kind: 'count', untilUs: lastUs, atUs: startUs, used: current, unit: previous }
+  return { kind: 'count', untilUs: endUs, atUs: startUs, used: current, unit: LARGEST + windowUs }
 }
 
 /** The estimate at a time into the window: what is left of the window before counts as used. Rounded up. */
@@ -96,9 +96,19 @@ function waitUntil(
   return startUs + windowUs + (elapsedUntil(most, 0, current, windowUs) ?? windowUs) - nowUs
 }
 
+/** What is read of the window that is now and of the one before. */
+export function readCounter(
+  state: Count | undefined,
+  nowUs: number,
+  policy: SlidingWindowCounterPolicy,
+): Reading {
+  const [current, previous, startUs] = countsAt(state, nowUs, policy)
+  return [current, previous, startUs, estimate(current, previous, nowUs - startUs, policy.windowUs)]
+}
+
 export const slidingCounterMeter: Meter<SlidingWindowCounterPolicy> = {
   // Whether it fits needs the time of the reading, so the store adds it as a fourth number: the estimate.
-  fits: ([, , , used = 0], cost, { quota }) => used + cost <= quota,
+  fits: (reading, cost, { quota }) => (reading[3] ?? 0) + cost <= quota,
 
   view([current = 0, previous = 0, startUs = 0], cost, taken, nowUs, { quota, windowUs }) {
     const counts: Counts = [taken ? current + cost : current, previous, startUs]
@@ -114,5 +124,3 @@ export const slidingCounterMeter: Meter<SlidingWindowCounterPolicy> = {
     }
   },
 }
-
-export { estimate as counterEstimate }

@@ -41,13 +41,13 @@ export function shareState(known: Known, share: Policy, nowUs: number): State | 
       const level = first + taken * unit - Math.max(0, nowUs - known.nowUs) * rate
       if (level <= 0) return undefined
       const used = Math.ceil((level / (policy.quota * unit)) * share.quota * share.ticks.unit)
-      return { kind: 'count', count: bucketWith(used, nowUs, share) }
+      return bucketWith(used, nowUs, share)
     }
     case 'fixed-window':
       if (second <= nowUs) return undefined
-      return { kind: 'count', count: windowWith([part(first + taken), second, 0], share) }
+      return windowWith(part(first + taken), second, 0, share)
     case 'sliding-window-counter':
-      return { kind: 'count', count: counterWith([part(first + taken), part(second), third], share) }
+      return counterWith([part(first + taken), part(second), third], share)
     case 'sliding-window-log': {
       const used = part(first + taken)
       if (used === 0 || known.nowUs + share.windowUs <= nowUs) return undefined

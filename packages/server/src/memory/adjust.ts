@@ -10,7 +10,7 @@ import type { State } from './ledger.js'
 export function adjustState(state: State | undefined, change: Change, nowUs: number): State | undefined {
   const { policy, units, mark, top } = change
   if (policy.algorithm === 'concurrency') return undefined
-  const count = state?.kind === 'count' ? state.count : undefined
+  const count = state?.kind === 'count' ? state : undefined
   const most = mostInUse(policy.quota, policy.maxDebt)
   switch (policy.algorithm) {
     case 'token-bucket':
@@ -26,7 +26,7 @@ export function adjustState(state: State | undefined, change: Change, nowUs: num
       const allAfter = inUseAfter(all, change, mostInUse(room, debt))
       const after = change > 0 ? inUseAfter(level, change, mostInUse(room, debt)) : Math.min(level, allAfter)
       if (after === level && allAfter === all) return undefined
-      return { kind: 'count', count: bucketWithAll(after, allAfter, nowUs, policy) }
+      return bucketWithAll(after, allAfter, nowUs, policy)
     }
     case 'fixed-window': {
       const [used, endUs, held] = windowAt(count, nowUs, policy)
@@ -36,8 +36,7 @@ export function adjustState(state: State | undefined, change: Change, nowUs: num
       const before = ahead ? held : used
       const after = inUseAfter(before, units, most)
       if (after === before) return undefined
-      const window = ahead ? ([used, endUs, after] as const) : ([after, endUs, held] as const)
-      return { kind: 'count', count: windowWith(window, policy) }
+      return ahead ? windowWith(used, endUs, after, policy) : windowWith(after, endUs, held, policy)
     }
     case 'sliding-window-counter': {
       const [current, previous, startUs] = countsAt(count, nowUs, policy)
@@ -49,7 +48,7 @@ export function adjustState(state: State | undefined, change: Change, nowUs: num
       const counts = now ? ([after, previous, startUs] as const) : ([current, after, startUs] as const)
       // What is only given back lasts for no longer than it had.
       const endUs = units < 0 ? counterEnd(count, nowUs, policy) : undefined
-      return { kind: 'count', count: counterWith(counts, policy, endUs) }
+      return counterWith(counts, policy, endUs)
     }
     case 'sliding-window-log':
       if (state?.kind !== 'log') return undefined

@@ -23,14 +23,14 @@ export function advanceState(
   nowUs: number,
 ): Outcome {
   const { policy } = advance
-  const count = state?.kind === 'count' ? state.count : undefined
+  const count = state?.kind === 'count' ? state : undefined
   if (policy.algorithm === 'token-bucket') {
     const { unit } = policy.ticks
     const [was, allWas] = [levelAt(count, nowUs, policy), allAt(count, nowUs, policy)]
     const made = advanceBucket(was, allWas, before, advance, nowUs, policy)
     const { level, all, advances, given, kept, endsUs, lost } = made
     return {
-      state: { kind: 'count', count: bucketWithAll(level, all, nowUs, policy) },
+      state: bucketWithAll(level, all, nowUs, policy),
       advances,
       heldUntilUs: advances?.terms.at(-1)?.endsUs ?? 0,
       reading: [given / unit, Math.floor(kept / unit), endsUs, level, lost ? 1 : 0],
@@ -40,7 +40,7 @@ export function advanceState(
   const [were, endUs, held] = windowAt(count, nowUs, policy)
   const { used, given, kept, lost } = advanceWindow(were, endUs, advance, policy)
   return {
-    ...(used !== were && { state: { kind: 'count', count: windowWith([used, endUs, held], policy) } }),
+    ...(used !== were && { state: windowWith(used, endUs, held, policy) }),
     heldUntilUs: given + kept > 0 ? Math.min(endUs, nowUs + advance.lastsUs) : 0,
     reading: [given, kept, endUs, used, lost ? 1 : 0],
   }

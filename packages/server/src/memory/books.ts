@@ -31,44 +31,37 @@ export function createBooks(): Books {
   const byPolicy = new WeakMap<Policy, Book>()
   const row: Book[] = []
   const owners: string[] = []
-  // Most often what has just been read is written next.
+  // Most often the policy is the one that was asked about last, or the only one.
+  let lastPolicy: Policy | undefined
   let lastBook: Book | undefined
-  let lastText = ''
-  let lastPlace: number | undefined
 
   function bookOf({ policy, owner: { shard, home: at } }: Holder): Book {
     const home = at?.kind
-    const known = byPolicy.get(policy)
+    const known = policy === lastPolicy ? lastBook : byPolicy.get(policy)
     // A shard has a policy object of its own, so that one is found as quickly as the other.
-    if (known !== undefined && known.shard === shard && known.home === home) return known
+    if (known !== undefined && known.shard === shard && known.home === home) {
+      if (policy !== lastPolicy) [lastPolicy, lastBook] = [policy, known]
+      return known
+    }
     const name = `${keptName(policy)} ${policy.algorithm} ${policy.by} ${policy.perScope} ${shard} ${home}`
     const book = byName.get(name) ?? { policy, shard, home, places: new Map() }
     byName.set(name, book)
     byPolicy.set(policy, book)
+    lastPolicy = undefined
     return book
   }
 
   return {
     size: () => row.length,
-    find(holder) {
-      const book = bookOf(holder)
-      const text = textOf(holder.owner)
-      if (book === lastBook && text === lastText) return lastPlace
-      lastBook = book
-      lastText = text
-      lastPlace = book.places.get(text)
-      return lastPlace
-    },
+    find: (holder) => bookOf(holder).places.get(textOf(holder.owner)),
     add(holder) {
       const book = bookOf(holder)
       const text = textOf(holder.owner)
-      lastBook = undefined
       book.places.set(text, row.length)
       owners.push(text)
       return row.push(book) - 1
     },
     remove(place) {
-      lastBook = undefined
       row[place]?.places.delete(owners[place] as string)
       const book = row.pop() as Book
       const text = owners.pop() as string

@@ -1,9 +1,11 @@
 import type { Advances } from '../algorithm/advance.js'
+import { countOf, type Draft } from '../algorithm/bucket.js'
 import type { State } from './ledger.js'
 
 /** What is kept of each bucket, by its place in a row without gaps. */
 export interface Columns {
-  read(place: number): State
+  /** @param into what is made into the count, if it is one; it is kept by who calls, not here */
+  read(place: number, into?: Draft): State
   /** At a place, or at the one after the last. */
   write(place: number, state: State): void
   /** The last one moves to the place that becomes free. */
@@ -45,26 +47,26 @@ export function createColumns(most: number): Columns {
   }
 
   return {
-    read(place) {
+    read(place, into) {
       const state = besides.size === 0 ? undefined : besides.get(place)?.state
       if (state !== undefined) return state
       const at = place * NUMBERS
-      const count = {
-        untilUs: numbers[at] as number,
-        atUs: numbers[at + 1] as number,
-        used: numbers[at + 2] as number,
-        unit: numbers[at + 3] as number,
-      }
-      return { kind: 'count', count }
+      return countOf(
+        numbers[at] as number,
+        numbers[at + 1] as number,
+        numbers[at + 2] as number,
+        numbers[at + 3] as number,
+        into,
+      )
     },
     write(place, state) {
-      size = Math.max(size, place + 1)
+      if (place >= size) size = place + 1
       if (state.kind !== 'count') {
         besideAt(place).state = state
         return
       }
       makeRoom(place)
-      const { untilUs, atUs, used, unit } = state.count
+      const { untilUs, atUs, used, unit } = state
       const at = place * NUMBERS
       numbers[at] = untilUs
       numbers[at + 1] = atUs

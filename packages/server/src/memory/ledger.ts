@@ -1,15 +1,11 @@
-import { bucketWith, type Count, isDated, levelAt, renewed } from '../algorithm/bucket.js'
+import { bucketWith, type Count, type Draft, isDated, levelAt, renewed } from '../algorithm/bucket.js'
+import type { ConcurrencyPolicy } from '../algorithm/concurrency.js'
 import { dropEnded, type Leases, leasesTaken } from '../algorithm/concurrency-leases.js'
-import {
-  aheadMost,
-  isDatedWindow,
-  windowAfter,
-  windowAt,
-  windowWith,
-} from '../algorithm/fixed-window-count.js'
+import { isDatedWindow, readWindow, windowAfter } from '../algorithm/fixed-window-count.js'
 import type { Reading } from '../algorithm/meter.js'
-import { counterEstimate, counterWith, countsAt, isDatedCounter } from '../algorithm/sliding-counter-count.js'
+import { counterWith, isDatedCounter, readCounter } from '../algorithm/sliding-counter-count.js'
 import { addToLog, type Log, readLog, settleLog } from '../algorithm/sliding-log-record.js'
+import type { SlidingWindowLogPolicy } from '../algorithm/sliding-window-log.js'
 import type { Policy } from '../policy.js'
 import type { BucketOwner } from '../store.js'
 
@@ -21,30 +17,21 @@ export interface Holder {
 
 /** What memory keeps of one bucket. */
 export type State =
-  | { readonly kind: 'count'; readonly count: Count }
+  | Count
   | { readonly kind: 'log'; readonly log: Log; readonly windowUs: number }
   | { readonly kind: 'leases'; readonly leases: Leases }
 
 /** What a policy reads now; first lets go of what has passed. */
 export function readState(state: State | undefined, cost: number, nowUs: number, policy: Policy): Reading {
-  const count = state?.kind === 'count' ? state.count : undefined
+  const count = state?.kind === 'count' ? state : undefined
   switch (policy.algorithm) {
     case 'token-bucket':
     case 'leaky-bucket':
       return [levelAt(count, nowUs, policy)]
-    case 'fixed-window': {
-      const [used, endUs, held] = windowAt(count, nowUs, policy)
-      return [used, endUs, aheadMost(endUs - nowUs, policy) - held]
-    }
-    case 'sliding-window-counter': {
-      const [current, previous, startUs] = countsAt(count, nowUs, policy)
-      return [
-        current,
-        previous,
-        startUs,
-        counterEstimate(current, previous, nowUs - startUs, policy.windowUs),
-      ]
-    }
+    case 'fixed-window':
+      return readWindow(count, nowUs, policy)
+    case 'sliding-window-counter':
+      return readCounter(count, nowUs, policy)
     case 'sliding-window-log':
       if (state?.kind === 'log') settleLog(state.log, nowUs)
       return readLog(state?.kind === 'log' ? state.log : emptyLog(), cost, nowUs, policy)
@@ -59,11 +46,11 @@ export function isStale(state: State | undefined, nowUs: number, policy: Policy)
   switch (policy.algorithm) {
     case 'token-bucket':
     case 'leaky-bucket':
-      return isDated(state.count, nowUs, policy)
+      return isDated(state, nowUs, policy)
     case 'fixed-window':
-      return isDatedWindow(state.count, nowUs, policy)
+      return isDatedWindow(state, nowUs, policy)
     case 'sliding-window-counter':
-      return isDatedCounter(state.count, nowUs, policy)
+      return isDatedCounter(state, nowUs, policy)
     default:
       return false
   }
@@ -77,40 +64,53 @@ export function takeFrom(
   nowUs: number,
   policy: Policy,
   lease: string,
+  into?: Draft,
 ): State {
-  const [first = 0, second = 0, third = 0] = reading
-  const count = state?.kind === 'count' ? state.count : undefined
+  const first = reading[0] ?? 0
+  const second = reading[1] ?? 0
+  const third = reading[2] ?? 0
+  const count = state?.kind === 'count' ? state : undefined
   switch (policy.algorithm) {
     case 'token-bucket':
     case 'leaky-bucket': {
-      if (cost === 0 && count !== undefined) return { kind: 'count', count: renewed(count, nowUs, policy) }
-      return { kind: 'count', count: bucketWith(first + cost * policy.ticks.unit, nowUs, policy) }
+      if (cost === 0 && count !== undefined) return renewed(count, nowUs, policy)
+      return bucketWith(first + cost * policy.ticks.unit, nowUs, policy, into)
     }
     case 'fixed-window':
-      return {
-        kind: 'count',
-        count: windowWith(windowAfter(windowAt(count, nowUs, policy), cost, policy), policy),
-      }
+      return windowAfter(reading, cost, nowUs, policy, into)
     case 'sliding-window-counter':
       // What is only handed on counts for no longer than it had.
-      return {
-        kind: 'count',
-        count: counterWith([first + cost, second, third], policy, cost === 0 ? count?.untilUs : undefined),
-      }
-    case 'sliding-window-log': {
-      const log = state?.kind === 'log' ? state.log : emptyLog()
-      addToLog(log, cost, nowUs, policy.windowUs)
-      return { kind: 'log', log, windowUs: policy.windowUs }
-    }
-    case 'concurrency': {
-      const leases: Leases = state?.kind === 'leases' ? state.leases : new Map()
-      dropEnded(leases, nowUs)
-      const { leaseUs } = policy
-      for (let place = 1; place <= cost; place += 1)
-        leases.set(`${lease}:${place}`, { endUs: nowUs + leaseUs, leaseUs })
-      return { kind: 'leases', leases }
-    }
+      return counterWith([first + cost, second, third], policy, cost === 0 ? count?.untilUs : undefined)
+    case 'sliding-window-log':
+      return takeFromLog(state, cost, nowUs, policy)
+    case 'concurrency':
+      return takePlaces(state, cost, nowUs, policy, lease)
   }
+}
+
+function takeFromLog(
+  state: State | undefined,
+  cost: number,
+  nowUs: number,
+  { windowUs }: SlidingWindowLogPolicy,
+): State {
+  const log = state?.kind === 'log' ? state.log : emptyLog()
+  addToLog(log, cost, nowUs, windowUs)
+  return { kind: 'log', log, windowUs }
+}
+
+function takePlaces(
+  state: State | undefined,
+  cost: number,
+  nowUs: number,
+  { leaseUs }: ConcurrencyPolicy,
+  lease: string,
+): State {
+  const leases: Leases = state?.kind === 'leases' ? state.leases : new Map()
+  dropEnded(leases, nowUs)
+  for (let place = 1; place <= cost; place += 1)
+    leases.set(`${lease}:${place}`, { endUs: nowUs + leaseUs, leaseUs })
+  return { kind: 'leases', leases }
 }
 
 function emptyLog(): Log {
@@ -119,7 +119,7 @@ function emptyLog(): Log {
 
 /** From when on a state says nothing (µs). */
 export function endOf(state: State): number {
-  if (state.kind === 'count') return state.count.untilUs
+  if (state.kind === 'count') return state.untilUs
   if (state.kind === 'log') return (state.log.calls.at(-1)?.atUs ?? 0) + state.windowUs
   return Math.max(0, ...[...state.leases.values()].map(({ endUs }) => endUs))
 }

@@ -1,3 +1,4 @@
+import type { Draft } from '../algorithm/bucket.js'
 import type { Reading } from '../algorithm/meter.js'
 import { doFit } from '../fit.js'
 import type { Charge } from '../store.js'
@@ -34,23 +35,26 @@ export function take(
   lease: string | undefined,
   nowUs: number,
 ): void {
-  for (let i = 0; i < charges.length; i += 1)
-    takeOne(shelf, charges[i] as Charge, states[i], readings[i] ?? [], takes, lease, nowUs)
+  for (let i = 0; i < charges.length; i += 1) {
+    const charge = charges[i] as Charge
+    const after = stateAfter(charge, states[i], readings[i] ?? [], takes, lease, nowUs)
+    if (after !== undefined) shelf.set(charge, after, nowUs)
+  }
 }
 
-export function takeOne(
-  shelf: Shelf,
-  charge: Charge,
+/** What a bucket is to be written with; undefined where it stays as it is. */
+export function stateAfter(
+  { policy, cost }: Charge,
   state: State | undefined,
   reading: Reading,
   takes: boolean,
   lease: string | undefined,
   nowUs: number,
-): void {
-  const { policy, cost } = charge
+  into?: Draft,
+): State | undefined {
   const placeless = lease === undefined && policy.algorithm === 'concurrency'
   const taken = takes && !placeless ? cost : 0
   // Like the script in Redis: what was kept under other numbers or another clock counts by the new from now on.
-  if (taken > 0 || isStale(state, nowUs, policy))
-    shelf.set(charge, takeFrom(state, reading, taken, nowUs, policy, lease ?? ''), nowUs)
+  if (taken === 0 && !isStale(state, nowUs, policy)) return undefined
+  return takeFrom(state, reading, taken, nowUs, policy, lease ?? '', into)
 }

@@ -1,4 +1,5 @@
 import type { Advances } from '../algorithm/advance.js'
+import { type Draft, emptyCount } from '../algorithm/bucket.js'
 import { createBooks } from './books.js'
 import { createColumns } from './columns.js'
 import { endOf, type Holder, type State, shareOf } from './ledger.js'
@@ -7,6 +8,10 @@ import { endOf, type Holder, type State, shareOf } from './ledger.js'
 export interface Shelf {
   get(holder: Holder): State | undefined
   set(holder: Holder, state: State, nowUs: number): void
+  /** Where a bucket stands, for who looks at it and writes it at once: until any other is set or deleted. */
+  find(holder: Holder): number | undefined
+  read(place: number, into: Draft): State
+  write(place: number, state: State): void
   advancesOf(holder: Holder): Advances | undefined
   /** Notes that a process holds units of a bucket, which is therefore not forgotten before. */
   hold(holder: Holder, advances: Advances | undefined, untilUs: number): void
@@ -24,6 +29,7 @@ const SAMPLES = 16
 export function createShelf(most: number, random: () => number, evicted: (holder: Holder) => void): Shelf {
   const books = createBooks()
   const columns = createColumns(most)
+  const draft = emptyCount()
   let addedSinceSweep = Number.POSITIVE_INFINITY
   let nothingUntilUs = Number.NEGATIVE_INFINITY
 
@@ -36,14 +42,14 @@ export function createShelf(most: number, random: () => number, evicted: (holder
   function sweep(nowUs: number): void {
     addedSinceSweep = 0
     for (let place = books.size() - 1; place >= 0; place -= 1)
-      if (endOf(columns.read(place)) <= nowUs) remove(place)
+      if (endOf(columns.read(place, draft)) <= nowUs) remove(place)
   }
 
   function makeRoom(nowUs: number): void {
     if (addedSinceSweep >= most / SAMPLES && nowUs >= nothingUntilUs) sweep(nowUs)
     if (books.size() < most) return
     const sample = samples()
-    const expired = sample.filter((place) => endOf(columns.read(place)) <= nowUs)
+    const expired = sample.filter((place) => endOf(columns.read(place, draft)) <= nowUs)
     // From the end, so that none of those still to go has moved.
     for (const place of [...new Set(expired)].sort((a, b) => b - a)) remove(place)
     if (expired.length > 0) return
@@ -78,7 +84,7 @@ export function createShelf(most: number, random: () => number, evicted: (holder
     let leastShare = Number.POSITIVE_INFINITY
     for (const place of among) {
       if (columns.heldUntilUs(place) > nowUs) continue
-      const share = shareOf(columns.read(place), nowUs, books.policyAt(place))
+      const share = shareOf(columns.read(place, draft), nowUs, books.policyAt(place))
       if (share < leastShare) [least, leastShare] = [place, share]
     }
     return least
@@ -89,6 +95,9 @@ export function createShelf(most: number, random: () => number, evicted: (holder
       const place = books.find(holder)
       return place === undefined ? undefined : columns.read(place)
     },
+    find: books.find,
+    read: columns.read,
+    write: columns.write,
     set(holder, state, nowUs) {
       const place = books.find(holder)
       if (place !== undefined) {

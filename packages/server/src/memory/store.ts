@@ -1,5 +1,6 @@
 import { type Clock, systemClock } from '@ratepact/contract'
 import { meterOf } from '../algorithm/algorithms.js'
+import { emptyCount } from '../algorithm/bucket.js'
 import type { Check } from '../call.js'
 import { expectFunction, expectInteger, expectNow, expectObject, expectOnly } from '../expect.js'
 import {
@@ -18,7 +19,7 @@ import { advanceState } from './advance.js'
 import { createBlocks } from './blocks.js'
 import { createCrowds } from './crowds.js'
 import { type Holder, readState, type State, shareOf } from './ledger.js'
-import { type Look, lookAt, take, takeOne } from './look.js'
+import { type Look, lookAt, stateAfter, take } from './look.js'
 import { createShelf } from './shelf.js'
 
 export interface MemoryStoreOptions {
@@ -63,6 +64,7 @@ export function openMemory(options: MemoryStoreOptions): Memory {
   expectInteger('maxBuckets', maxBuckets, 1, 2 ** 24)
   expectNow('clock', clock)
   expectFunction('random', random)
+  const draft = emptyCount()
   const listeners = new Set<(event: StoreEvent) => void>()
   const blocks = createBlocks(maxBuckets)
   const admissions = createAdmissions(maxBuckets)
@@ -71,20 +73,31 @@ export function openMemory(options: MemoryStoreOptions): Memory {
     for (const report of listeners) report({ type: 'evicted', policy: policy.name, owner })
   })
 
-  /** The same as `check`, for what most calls are: one charge and nothing else. */
+  /** The same as `checkAll`, for what most calls are: one charge and nothing else. */
   function checkOne(charge: Charge, lease: string | undefined, nowUs: number): Reply {
     const { policy, cost } = charge
-    const state = shelf.get(charge)
+    const place = shelf.find(charge)
+    const state = place === undefined ? undefined : shelf.read(place, draft)
     const reading = readState(state, cost, nowUs, policy)
     const admitted = meterOf(policy).fits(reading, cost, policy)
-    if (lease !== undefined) takeOne(shelf, charge, state, reading, admitted, lease, nowUs)
+    if (lease !== undefined) {
+      // A new bucket may push out another, and who is told of that may call again before this one is written.
+      const into = place === undefined ? undefined : draft
+      const after = stateAfter(charge, state, reading, admitted, lease, nowUs, into)
+      if (after !== undefined && place !== undefined) shelf.write(place, after)
+      else if (after !== undefined) shelf.set(charge, after, nowUs)
+    }
     return { nowUs, admitted, blockedUs: 0, replayed: false, readings: [reading], healed: NONE }
   }
 
   function check(op: Check, nowUs: number): Reply {
-    const { charges, once: id, crowd: counted, trials: tries } = op
-    if (charges.length === 1 && op.blocks.length === 0 && !id && !counted && !tries)
+    const { charges, once, crowd, trials } = op
+    if (charges.length === 1 && op.blocks.length === 0 && !once && !crowd && !trials)
       return checkOne(charges[0] as Charge, op.kind === 'consume' ? op.lease : undefined, nowUs)
+    return checkAll(op, nowUs)
+  }
+
+  function checkAll(op: Check, nowUs: number): Reply {
     const blockedUs = blocks.longest(op.blocks, nowUs)
     const charging = op.kind === 'consume' && blockedUs === 0
     const once = blockedUs === 0 ? op.once : undefined
