@@ -174,7 +174,7 @@ describe('the underlying fetch', () => {
     })
     Reflect.deleteProperty(globalThis, 'fetch')
     globalThis.fetch = createFetch()
-    await expect(globalThis.fetch('http://api.test/')).rejects.toThrow('set the option fetch')
+    await expect(globalThis.fetch('http://api.test/')).rejects.toThrow('Expected the option fetch')
   })
 
   it('uses a kept connection again', async () => {

@@ -2,6 +2,7 @@ import type { Clock } from '@ratepact/contract'
 import { Alarm } from './alarm.js'
 import type { Attempted } from './attempt.js'
 import { cancelBody, isNodeStream } from './cancel.js'
+import { mostMs, readSome } from './read-some.js'
 import { split } from './split.js'
 
 /** Up to here a refusal is kept, for the case that its call cannot be sent again after all. */
@@ -11,7 +12,6 @@ export const mostKept = 65_536
  * for each body that is cancelled.)
  */
 export const mostRead = 1_048_576
-export const mostMs = 1000
 
 /** A refusal, or a failure, put aside while its call waits to be sent again. */
 export interface Aside {
@@ -34,17 +34,10 @@ export function setAside(answer: Attempted, clock: Clock): Aside {
     kept = false
     cancelBody(copy.body)
   }
-  const giveUp = (): void => {
-    stopKeeping()
-    cancelBody(reader)
-  }
-  const alarm = new Alarm(clock, giveUp)
-  alarm.set(clock.now() + mostMs)
-  const draining = drain(reader, stopKeeping).catch(giveUp)
-  void draining.finally(() => alarm.clear())
+  const reading = readSome(reader, clock, mostRead, (_, bytes) => bytes > mostKept && stopKeeping())
+  void reading.then((whole) => whole || stopKeeping())
   return {
     take(): Attempted | undefined {
-      alarm.clear()
       cancelBody(reader)
       return kept ? { response: copy, controller: answer.controller } : undefined
     },
@@ -69,18 +62,4 @@ export function failed(error: unknown): Aside {
     },
     drop: () => {},
   }
-}
-
-/** Reads to the end, or until it was too much. */
-async function drain(
-  reader: ReadableStreamDefaultReader<Uint8Array>,
-  stopKeeping: () => void,
-): Promise<void> {
-  for (let bytes = 0; bytes <= mostRead; ) {
-    const { done, value } = await reader.read()
-    if (done) return
-    bytes += value.byteLength
-    if (bytes > mostKept) stopKeeping()
-  }
-  await reader.cancel()
 }

@@ -1,3 +1,4 @@
+import { seconds } from './events.js'
 import type { KnownLimit } from './pace/pace.js'
 
 /**
@@ -29,10 +30,11 @@ export class RateLimitError extends Error {
   }
 }
 
-const why: Readonly<Record<Exclude<RateLimitReason, 'closed'>, string>> = {
-  'max-wait': 'The call would have to wait longer than maxWaitSeconds allows',
-  'queue-full': 'As many calls wait as maxQueue allows',
-  deadline: 'The call would take longer than totalTimeoutSeconds allows',
+/** The option that a call has come up against. */
+const bounds: Readonly<Record<Exclude<RateLimitReason, 'closed'>, string>> = {
+  'max-wait': 'maxWaitSeconds',
+  'queue-full': 'maxQueue',
+  deadline: 'totalTimeoutSeconds',
 }
 
 /**
@@ -48,10 +50,10 @@ export function refusalError(
   limits: readonly KnownLimit[],
 ): RateLimitError {
   if (reason === 'closed') return closedError()
-  if (!Number.isFinite(waitMs)) return new RateLimitError(reason, `${why[reason]}: ${where}`, { limits })
-  const retryAfterSeconds = Math.ceil(Math.max(0, waitMs)) / 1000
-  const message = `${why[reason]}: ${where} may be called again in ${retryAfterSeconds} s`
-  return new RateLimitError(reason, message, { retryAfterSeconds, limits })
+  const facts = { ...seconds('retryAfterSeconds', waitMs), limits }
+  const when =
+    facts.retryAfterSeconds === undefined ? '' : ` may be called again in ${facts.retryAfterSeconds} s`
+  return new RateLimitError(reason, `${bounds[reason]} does not allow the call: ${where}${when}`, facts)
 }
 
 export function closedError(): RateLimitError {

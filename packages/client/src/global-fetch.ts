@@ -47,6 +47,6 @@ export class GlobalFetch {
   async sendBelow(input: FetchInput, init: RequestInit): Promise<Response> {
     const { underlying } = this
     if (underlying !== undefined) return underlying(input, init)
-    throw new TypeError('globalThis.fetch is this client, and there was none before it: set the option fetch')
+    throw new TypeError('Expected the option fetch, since globalThis.fetch is this client')
   }
 }

@@ -2,6 +2,7 @@ import { Fair } from './fair.js'
 import { goesFirst, type Holding, inOrder, Lane } from './lane.js'
 import { limitKey } from './pace/limit-key.js'
 import type { KnownLimit, Pace } from './pace/pace.js'
+import { never } from './pace/quota.js'
 import type { Sorted } from './sorted.js'
 import type { Waiter } from './turn.js'
 
@@ -21,7 +22,7 @@ export class Lanes {
   /** How many calls wait for each limit; undefined = to be counted. */
   #waiting: Map<string, number> | undefined
   /** Answers since then. */
-  #answers: number = Number.POSITIVE_INFINITY
+  #answers: number = never
 
   constructor(pace: Pace) {
     this.#pace = pace

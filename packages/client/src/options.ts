@@ -17,6 +17,7 @@ import {
 } from './check.js'
 import { type DialectOptions, readDialect } from './dialect.js'
 import { type ClientEvent, Events } from './events.js'
+import { never } from './pace/quota.js'
 import { defaultPartition } from './partition.js'
 import { type RetryOptions, type RetrySettings, readRetry } from './retry-options.js'
 import { defaultRoute } from './route.js'
@@ -107,7 +108,7 @@ const mostTimeoutSeconds = 2_147_483
 
 /** @throws TypeError or RangeError that names the option, the rule and what was given. */
 export function readOptions(options: ClientOptions): Settings {
-  const timeout = optional(aNumber(0.001, mostTimeoutSeconds, ' of seconds'), Number.POSITIVE_INFINITY)
+  const timeout = optional(aNumber(0.001, mostTimeoutSeconds, ' of seconds'), never)
   const { maxWaitSeconds, totalTimeoutSeconds, attemptTimeoutSeconds, retry, onEvent, ...as } = checkMembers(
     'options',
     options,

@@ -44,7 +44,7 @@ export function expected(where: string, rule: string, value: unknown): string {
 }
 
 function describe(value: unknown): string {
-  if (typeof value === 'string') return JSON.stringify(value.length > 80 ? `${value.slice(0, 80)}…` : value)
+  if (typeof value === 'string') return JSON.stringify(value.slice(0, 80))
   if (value === null || typeof value !== 'object') return String(value).slice(0, 80)
   return Array.isArray(value) ? 'an array' : 'an object'
 }

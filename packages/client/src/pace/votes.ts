@@ -1,4 +1,4 @@
-import type { Quota } from './quota.js'
+import { never, type Quota } from './quota.js'
 
 /**
  * How a limit gives its units back: `bucket` steadily, `window` in jumps, `unknown` not found out yet.
@@ -79,7 +79,7 @@ export class Votes {
       if (stated !== seconds(units - available) || !partlyUsed) this.#countsDown()
       // A window states all of its length at its beginning, however much a burst has left of it.
       else if (stated < seconds(units)) this.#bucket += 1
-    } else if (endMs - atMs < Number.POSITIVE_INFINITY && atMs + stated * 1000 < endMs - 2500) {
+    } else if (endMs - atMs < never && atMs + stated * 1000 < endMs - 2500) {
       if (stated === asBucket && partlyUsed) this.#bucket += 1
     }
   }
