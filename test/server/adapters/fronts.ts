@@ -6,7 +6,7 @@ import {
   type ServerResponse,
 } from 'node:http'
 import { createServer as createHttp2Server, type Http2Server } from 'node:http2'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { serve as serveFetch } from '@hono/node-server'
 import Router from '@koa/router'
@@ -215,7 +215,13 @@ function fastifyFront(http: 1 | 2): Front {
         return reply
       })
       await app.ready()
+      const sockets: Socket[] = []
+      app.server.on('connection', (socket) => sockets.push(socket))
       onTestFinished(() => app.close())
+      // Sooner: over HTTP/2 it waits for streams of which Node never tells the end.
+      onTestFinished(() => {
+        for (const socket of sockets) socket.destroy()
+      })
       await app.listen({ port: 0, host: '127.0.0.1' })
       const { port } = app.server.address() as AddressInfo
       return { port, ask: (listening.get(http) ?? askHttp1)(port), errors }
