@@ -110,6 +110,22 @@ describe.each(fronts)('What a call is charged by its outcome on $name', ({ open 
     expect(done).toMatchObject({ refund: 0, release: 0 })
   })
 
+  it.each([204, 304])('is no byte for status %i, whatever the handler gives', async (status) => {
+    const { limiter, done } = counting([traffic] as never)
+    const answers: Answer[] = []
+    const settle = (answer: Answer) => {
+      answers.push(answer)
+      return { traffic: answer.bytes }
+    }
+    const { ask } = await open([{ limiter, partition, cost: { traffic: 50 }, settle }], () => ({
+      status,
+      body: 'for nobody',
+    }))
+    expect((await ask('/')).status).toBe(status)
+    await until('it is settled', () => done.settle === 1)
+    expect(answers).toEqual([{ status, bytes: 0, complete: true }])
+  })
+
   it('stays when the client hangs up before there is an answer, and its place is given back', async () => {
     const { limiter, done, left } = counting()
     const answers: Answer[] = []

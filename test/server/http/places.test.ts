@@ -1,6 +1,7 @@
 import { concurrency, createLimiter, type Decision, type Limiter, leakyBucket } from '@ratepact/server'
 import { rateLimit as expressLimit } from '@ratepact/server/express'
 import { rateLimit as fetchLimit } from '@ratepact/server/fetch'
+import type { ErrorRequestHandler, RequestHandler } from 'express'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { until } from '../../wait.js'
 import { majors, serve } from '../express/helper.js'
@@ -237,6 +238,42 @@ describe.each(fronts)('A limiter of the user on %s', (_, open) => {
     await limiter.close()
     closed = true
     expect(await answer).toBe(200)
+  })
+})
+
+describe.each(majors)('An answer that cannot tell of its end on %s', (_, express) => {
+  const bridged: RequestHandler = (req, _res, next) => {
+    Object.defineProperty(req, 'socket', { value: { remoteAddress: '127.0.0.1' } })
+    next()
+  }
+
+  it('is one like any other where only its socket cannot, as bridges to functions have it', async () => {
+    const limiter = places(60)
+    const app = express()
+    app.use(bridged)
+    app.use(expressLimit({ limiter, partition: () => 'one' }))
+    app.get('/', (_req, res) => void res.send('done'))
+    const { ask } = await serve(app)
+    for (const _again of [1, 2]) {
+      expect((await ask('/')).status).toBe(200)
+      await until('the place is free', () => isFree(limiter))
+    }
+  })
+
+  it('fails, and its place is given back', async () => {
+    const limiter = places(0.3)
+    const app = express()
+    app.use(bridged, (_req, res, next) => {
+      res.once = () => {
+        throw new Error('my fault')
+      }
+      next()
+    })
+    app.use(expressLimit({ limiter, partition: () => 'one' }))
+    app.use(((error, _req, res, _next) => void res.status(500).end(error.message)) as ErrorRequestHandler)
+    const { ask } = await serve(app)
+    expect((await ask('/')).body).toBe('my fault')
+    await until('the place is free', () => isFree(limiter), 1000)
   })
 })
 

@@ -110,7 +110,8 @@ export function createGate<Args extends readonly unknown[]>(adapter: string, giv
   ): Promise<Decision | undefined | 'gone'> {
     const asked = await asking
     if (asked?.outcome !== 'admitted') return asked
-    const decision = await holder.hold(asked, stayOf?.(seen.shared, outcome?.countsBytes === true), args)
+    const stayFor = stayOf && (() => stayOf(seen.shared, outcome?.countsBytes === true))
+    const decision = await holder.hold(asked, stayFor, args)
     if (decision === undefined) return 'gone'
     // A call that would be held for too long is refused by a decision of its own.
     const note = decision === asked ? undefined : notes?.get(asked)

@@ -25,12 +25,14 @@ export interface Holder {
   /**
    * Holds an admitted call for as long as it must be. Its places are kept meanwhile and while it runs, and given back
    * when it ends, however it ends.
+   * @param stayFor says how long the call stays; nothing of a call whose end is not told
    * @returns the decision once it may go on; a refusal where it would be held too long; undefined when the client
    * has gone meanwhile, and what it was charged has been given back
+   * @throws what methods of the answer throw, which are the framework's or its user's; nothing stays charged then
    */
   hold(
     decision: Admitted,
-    stay: Stay | undefined,
+    stayFor: (() => Stay) | undefined,
     args: readonly unknown[],
   ): Promise<Admitted | Denied | undefined>
 }
@@ -86,26 +88,34 @@ export function createHolder({ limiter, attempt, outcome, clock }: HolderOf): Ho
   }
 
   return {
-    async hold(decision, stay, args) {
+    async hold(decision, stayFor, args) {
       const { delaySeconds } = decision
       if (delaySeconds > LONGEST_SECONDS) {
         await attempt('refund', decision)
         return refusedForDelay(decision, LONGEST_SECONDS)
       }
-      const stop = leases.length === 0 || stay === undefined ? undefined : keepPlaces(decision, stay)
-      if (delaySeconds > 0 && !(await staysFor(delaySeconds * 1000, stay, clock))) {
+      let stop: (() => void) | undefined
+      try {
+        const stay = stayFor?.()
+        if (leases.length > 0 && stay !== undefined) stop = keepPlaces(decision, stay)
+        if (delaySeconds > 0 && !(await staysFor(delaySeconds * 1000, stay, clock))) {
+          stop?.()
+          await attempt('refund', decision)
+          return undefined
+        }
+        if (stop !== undefined || outcome !== undefined)
+          stay?.onEnd(() => {
+            stop?.()
+            void (outcome === undefined
+              ? attempt('release', decision)
+              : outcome.conclude(decision, stay.answer(), args))
+          })
+        return decision
+      } catch (error) {
         stop?.()
         await attempt('refund', decision)
-        return undefined
+        throw error
       }
-      if (stop !== undefined || outcome !== undefined)
-        stay?.onEnd(() => {
-          stop?.()
-          void (outcome === undefined
-            ? attempt('release', decision)
-            : outcome.conclude(decision, stay.answer(), args))
-        })
-      return decision
     },
   }
 }

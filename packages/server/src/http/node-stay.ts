@@ -18,11 +18,17 @@ export function createNodeStay(response: NodeSent, countsBytes: boolean): Stay {
   return {
     onEnd: (listener) => atEnd(response, listener),
     answer(): Answer {
+      const { statusCode: status, writableFinished, stream } = response
       if (!response.headersSent) return { bytes: 0, complete: false }
-      const complete = response.writableFinished === true && !response.stream?.rstCode
-      return { status: response.statusCode, bytes: bytes(), complete }
+      const complete = writableFinished === true && !stream?.rstCode
+      return { status, bytes: hasBody(status) ? bytes() : 0, complete }
     },
   }
+}
+
+/** Whatever is handed over besides, Node sends none with these. */
+function hasBody(status: number): boolean {
+  return status !== 204 && status !== 304
 }
 
 /** Counts what is written from now on. */
