@@ -19,7 +19,7 @@ import { createOutcome } from './outcome.js'
 import { createPartitionKeys, withKeys } from './partition-keys.js'
 import { createStatements, type Statements } from './statement.js'
 import { createTwiceWatch } from './twice.js'
-import { createWarn } from './warn.js'
+import { createWarn, type Warn } from './warn.js'
 
 /** What an adapter finds out about a request, each only if it is asked. */
 export interface Seen {
@@ -51,13 +51,15 @@ export interface Gate<Args extends readonly unknown[]> {
   ): Decision | undefined | Promise<Decision | undefined | 'gone'>
   /**
    * Has a decision take effect on what limiters before this one have charged: it is given back where the request does not
-   * go on. To be called once, with whatever `decide` has decided.
+   * go on. To be called once, with whatever `decide` has decided; of a denial, when nobody can overrule it any more.
    */
   enter(decision: Decision | 'gone', seen: Seen): void
   /** What a decision has to say in the head of the answer; undefined when that is nothing. */
   statement(decision: Decision, seen: Seen): Statement | undefined
   /** The answer to what may not pass, in the form that the request asks for. */
   denial(decision: Denied, seen: Seen): Denial
+  /** Tells of a mistake of its user's. */
+  readonly warn: Warn
 }
 
 /** For how long a request stays, by what its limiters are handed alike. */
@@ -120,6 +122,7 @@ export function createGate<Args extends readonly unknown[]>(adapter: string, giv
   }
 
   return {
+    warn,
     decide(args, seen, stayOf) {
       const asked = ask(args, seen)
       return holder === undefined ? asked : hold(holder, asked, args, seen, stayOf)

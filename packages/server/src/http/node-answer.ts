@@ -1,7 +1,9 @@
+import { beforeHead } from './before-head.js'
 import type { Denial } from './denial.js'
 import { setDenialHead, setDenialHeaders } from './denial-head.js'
 import { errorOf } from './error.js'
 import { changeHead } from './node-change.js'
+import { isGone, type NodeEnding } from './node-end.js'
 import type { NodeResponse } from './node-head.js'
 
 /** As much of Node's ServerResponse as is needed to answer. */
@@ -34,25 +36,54 @@ export async function deny(response: NodeAnswer, denial: Denial, next: Next): Pr
   }
 }
 
-/** Lets the user answer. If they pass the request on instead, or fail, nothing of the refusal stays. Never throws. */
+/** Who is told what has become of a refusal that the user was let answer. */
+export interface HandedOver {
+  /** The request does not go on; may be told more than once. */
+  refused(): void
+  /** The user's function has failed when the request had gone on. */
+  failedLate(error: unknown): void
+}
+
+/**
+ * Lets the user answer. If they pass the request on instead, or fail, nothing of the refusal stays. What they do first
+ * counts: a request goes on once, and is nobody's any more who has passed it on. Never throws.
+ */
 export async function handOver(
-  response: NodeAnswer,
+  response: NodeAnswer & NodeEnding,
   { status, headers }: Denial,
   next: Next,
   answer: (next: (error?: unknown) => void) => unknown,
+  told: HandedOver,
 ): Promise<void> {
   const change = changeHead(response, status)
+  let done = false
   try {
     setDenialHeaders(change, headers)
+    // Who begins an answer without having passed the request on has refused it, sooner or later.
+    beforeHead(response, () => {
+      if (!done) told.refused()
+    })
     await answer((error) => {
+      if (done) return
+      done = true
       // An error passed on is the user's way to answer: status and wait stay for the error handlers.
       if (typeof error !== 'object' || error === null) change.undo()
+      if (!goesOn(error)) told.refused()
       void goOn(response, next, error)
     })
+    if (!done && (response.headersSent || isGone(response))) told.refused()
   } catch (error) {
+    if (done) return told.failedLate(error)
+    done = true
     change.undo()
+    told.refused()
     await handToErrors(response, next, error)
   }
+}
+
+/** Whether Express takes what a request is passed on with for no error. */
+function goesOn(error: unknown): boolean {
+  return !error || error === 'route' || error === 'router'
 }
 
 async function goOn(response: NodeAnswer, next: Next, error: unknown): Promise<void> {

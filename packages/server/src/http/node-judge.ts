@@ -44,6 +44,7 @@ export function nodeStayOf(shared: object, countsBytes: boolean): Stay {
 /**
  * The verdict by what has been decided, for who has asked by themselves: one wait less than `judge`.
  * @param sentBefore whether the head was sent before the limiter was asked
+ * @param mayGoOn whether somebody may yet let a denied request go on: who denies it in the end has it `enter` then
  */
 export function verdictOn(
   decision: Decision | 'gone' | undefined,
@@ -51,10 +52,12 @@ export function verdictOn(
   seen: Seen,
   response: NodeState,
   sentBefore: boolean,
+  mayGoOn = false,
 ): Verdict {
   // Somebody (a timeout, say) has answered while we asked or held: a handler could only fail.
   const answered = response.headersSent && !sentBefore
-  if (decision !== undefined) gate.enter(decision, seen)
+  const isOpen = mayGoOn && isDenied(decision) && !response.headersSent && !isOver(response)
+  if (decision !== undefined && !isOpen) gate.enter(decision, seen)
   if (decision === 'gone' || answered) return 'over'
   if (decision === undefined) return 'pass'
   if (!response.headersSent) {
@@ -64,9 +67,18 @@ export function verdictOn(
   // A client that has gone is counted and served like any other: it may have wanted the effect only, as a
   // beacon does, and were it not counted, hanging up early would be a way around the limit.
   if (decision.allowed) return 'pass'
-  if (response.writableEnded === true || isGone(response)) return 'over'
+  if (isOver(response)) return 'over'
   // Half an answer is on its way and the rest may not be made: the framework ends the connection on an error then.
   if (response.headersSent)
     throw new Error('rateLimit refused a request whose answer had begun: put it before what sends headers')
   return decision
+}
+
+function isDenied(decision: Decision | 'gone' | undefined): boolean {
+  return decision !== undefined && decision !== 'gone' && !decision.allowed
+}
+
+/** Whether there is nothing left to be answered. */
+function isOver(response: NodeState): boolean {
+  return response.writableEnded === true || isGone(response)
 }

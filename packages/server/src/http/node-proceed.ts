@@ -1,5 +1,6 @@
 import type { Gate, Seen } from './core.js'
 import type { Denied } from './denial.js'
+import { textOf } from './error.js'
 import { deny, handOver, handToErrors, type Next } from './node-answer.js'
 import { type NodeState, nodeStayOf, verdictOn } from './node-judge.js'
 
@@ -20,7 +21,7 @@ export async function proceed<Args extends readonly unknown[]>(
     const decided = gate.decide(args, seen, nodeStayOf)
     // One wait and no more: each costs.
     const decision = decided instanceof Promise ? await decided : decided
-    const verdict = verdictOn(decision, gate, seen, response, sentBefore)
+    const verdict = verdictOn(decision, gate, seen, response, sentBefore, onDenied !== undefined)
     if (verdict === 'over') return
     if (verdict === 'pass') {
       const going = next()
@@ -29,7 +30,11 @@ export async function proceed<Args extends readonly unknown[]>(
     }
     const denial = gate.denial(verdict, seen)
     if (onDenied === undefined) return await deny(response, denial, next)
-    return await handOver(response, denial, next, (own) => onDenied(own, verdict))
+    return await handOver(response, denial, next, (own) => onDenied(own, verdict), {
+      refused: () => gate.enter(verdict, seen),
+      failedLate: (error) =>
+        gate.warn('onDenied', `onDenied failed after it had let a call pass: ${textOf(error)}`),
+    })
   } catch (error) {
     await handToErrors(response, next, error)
   }
