@@ -1,6 +1,6 @@
 // Tokens of a language model: what an answer may take at most is reserved before it is made, and what it has taken is
 // put in its place afterwards. So many at once cannot take more than there is, and nobody pays for what was not written.
-import { clientAddress, createLimiter, memoryStore, type Store, tokenBucket } from '@ratepact/server'
+import { createLimiter, memoryStore, type Store, tokenBucket } from '@ratepact/server'
 import { rateLimit } from '@ratepact/server/express'
 import express, { type Express, type Request, type Response } from 'express'
 
@@ -26,7 +26,9 @@ export function modelApp(complete: Complete, store: Store = memoryStore()): Expr
     express.json(),
     rateLimit({
       limiter,
-      partition: (req: Request) => req.get('x-api-key') ?? clientAddress(req),
+      // Whom authentication before this has found: a key that nobody has checked may be made up anew for each call.
+      partition: (_req: Request, res: Response) => res.locals.clientId && `id:${res.locals.clientId}`,
+      missingPartition: 'address',
       cost: (req: Request) => ({ tokens: asked(req) }),
       // Where the model failed it was for nothing. Who hangs up before there is an answer pays what was reserved: the
       // model goes on writing.

@@ -1,14 +1,15 @@
-import { clientAddress, tokenBucket } from '@ratepact/server'
+import { tokenBucket } from '@ratepact/server'
 import { rateLimit } from '@ratepact/server/express'
 import { prometheusMetrics } from '@ratepact/server/prometheus'
 import express from 'express'
 import { register } from 'prom-client'
 
 const metrics = prometheusMetrics({ top: 10 })
-const partition = (req: express.Request) => req.get('x-account') ?? clientAddress(req)
 const orders = rateLimit({
   policies: [tokenBucket({ name: 'burst', capacity: 5, refillPerSecond: 1 })],
-  partition,
+  // Whom authentication before this has found, or else the address.
+  partition: (_req, res) => res.locals.clientId && `id:${res.locals.clientId}`,
+  missingPartition: 'address',
   metrics,
   name: 'orders',
 })

@@ -1,4 +1,4 @@
-import { clientAddress, createLimiter, memoryStore, tokenBucket } from '@ratepact/server'
+import { createLimiter, memoryStore, tokenBucket } from '@ratepact/server'
 import { rateLimit } from '@ratepact/server/express'
 import { redisStore } from '@ratepact/server/redis'
 import express from 'express'
@@ -11,6 +11,13 @@ const limiter = createLimiter({
   policies: [tokenBucket({ name: 'burst', capacity: 20, refillPerSecond: 50 })],
 })
 const app = express()
-app.use(rateLimit({ limiter, partition: (req) => req.get('x-api-key') ?? clientAddress(req) }))
+// Counted is whom your authentication, before this, has found, or else the address; never a header that nobody has checked.
+app.use(
+  rateLimit({
+    limiter,
+    partition: (_req, res) => res.locals.clientId && `id:${res.locals.clientId}`,
+    missingPartition: 'address',
+  }),
+)
 app.post('/orders', (_req, res) => void res.status(201).json({ ordered: true }))
 app.listen(Number(PORT), '127.0.0.1', () => console.log(`POST http://127.0.0.1:${PORT}/orders`))

@@ -56,7 +56,7 @@ const fronts = {
   'Next.js': [
     'next',
     (limiter) => {
-      const { GET } = nextRoute(limiter)
+      const { GET } = nextRoute(limiter, () => 'ann')
       return overFetch((request) => GET(request, { params: Promise.resolve({ id: '1' }) }))
     },
   ],
@@ -64,8 +64,7 @@ const fronts = {
 
 function ask(port, path) {
   return new Promise((resolve, reject) => {
-    const headers = { 'x-api-key': 'k' }
-    const sent = request({ host: '127.0.0.1', port, path, headers, agent: false }, (answer) => {
+    const sent = request({ host: '127.0.0.1', port, path, agent: false }, (answer) => {
       let body = ''
       answer.setEncoding('utf8')
       answer.on('data', (chunk) => {

@@ -6,14 +6,20 @@ interface Context {
   readonly params: Promise<{ readonly id: string }>
 }
 
-export function nextRoute(limiter: Limiter<string, 'client'>) {
+/** Who calls, from a session or a token that was checked: never what a request says of itself. */
+type ClientOf = (request: Request) => string | undefined
+
+export function nextRoute(limiter: Limiter<string, 'client'>, clientOf: ClientOf) {
   const limit = rateLimit({
     limiter,
-    partition: (request) => request.headers.get('x-api-key') ?? undefined,
+    partition: clientOf,
     scope: 'GET /orders/[id]',
   })
-  const GET = limit(async (_request: Request, { params }: Context) =>
+  const order = limit(async (_request: Request, { params }: Context) =>
     Response.json({ id: (await params).id }),
   )
+  // Next tells no address, by which strangers could be counted.
+  const GET = async (request: Request, context: Context) =>
+    clientOf(request) === undefined ? new Response(null, { status: 401 }) : order(request, context)
   return { GET }
 }

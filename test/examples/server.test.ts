@@ -1,4 +1,5 @@
 import { createLimiter, memoryStore, type Store, tokenBucket } from '@ratepact/server'
+import express from 'express'
 import { describe, expect, it } from 'vitest'
 import { modelApp } from '../../examples/llm-tokens.js'
 import { loginApp } from '../../examples/login.js'
@@ -74,14 +75,19 @@ it('Plans keep a part for critical clients: the others cannot take it, and they 
 })
 
 it('Tokens of a model are reserved before and settled after, and given back where nothing was written', async () => {
-  let fails = false
-  const app = modelApp(async (_prompt, maxTokens) => {
+  let [fails, client] = [false, 'ann']
+  const app = express()
+  app.use((_req, res, next) => {
+    res.locals.clientId = client
+    next()
+  })
+  const model = modelApp(async (_prompt, maxTokens) => {
     if (fails) throw new Error('the model is gone')
     return { text: 'a', tokens: Math.ceil(maxTokens / 4) }
   }, handStore().store)
-  app.set('env', 'test')
+  app.use(model.set('env', 'test'))
   const { port } = await serve(app)
-  const ask = (maxTokens: number) => post(port, '/complete', { prompt: 'x', maxTokens }, { 'x-api-key': 'k' })
+  const ask = (maxTokens: number) => post(port, '/complete', { prompt: 'x', maxTokens })
   const left = (answer: Awaited<ReturnType<typeof ask>>) =>
     Number(/"tokens";r=(\d+)/.exec(answer.headers.get('ratelimit') ?? '')?.[1])
   expect(left(await ask(4000))).toBe(6000)
@@ -90,8 +96,27 @@ it('Tokens of a model are reserved before and settled after, and given back wher
   const before = left(await ask(1))
   expect((await ask(4000)).status).toBe(500)
   await until('it is given back', async () => left(await ask(1)) >= before - 1)
-  const refused = await post(port, '/complete', { maxTokens: 4000 }, { 'x-api-key': 'other' })
-  expect(left(refused)).toBe(6000)
+  client = 'bob'
+  expect(left(await ask(4000))).toBe(6000)
+})
+
+it('Tokens of a model are counted by whom authentication has found, else by address, whatever a header claims', async () => {
+  const app = express()
+  app.use((req, res, next) => {
+    const name = /^Bearer (.+)$/.exec(req.get('authorization') ?? '')?.[1]
+    if (name !== undefined) res.locals.clientId = name
+    next()
+  })
+  app.use(modelApp(async () => ({ text: 'a', tokens: 0 }), handStore().store))
+  const { port } = await serve(app)
+  const tally = async (fields: (call: number) => Record<string, string>) => {
+    const statuses: number[] = []
+    for (let call = 0; call < 22; call += 1)
+      statuses.push((await post(port, '/complete', { maxTokens: 1 }, fields(call))).status)
+    return [200, 429].map((status) => statuses.filter((seen) => seen === status).length)
+  }
+  expect(await tally(() => ({ authorization: 'Bearer 127.0.0.1' }))).toEqual([20, 2])
+  expect(await tally((call) => ({ 'x-api-key': `made up ${call}` }))).toEqual([20, 2])
 })
 
 describe('Messages of a socket', () => {

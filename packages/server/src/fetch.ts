@@ -49,7 +49,7 @@ export type FetchLimit = <Args extends FetchArgs>(
  * Limits a handler of Fetch API requests, as edge platforms, Deno, Bun and tests have them.
  * @throws TypeError or RangeError naming the option, the value and the rule
  * @example
- * const limit = rateLimit({ policies, partition: (request) => request.headers.get('x-api-key') ?? undefined })
+ * const limit = rateLimit({ policies, partition: (request) => clientOf(request) }) // yours: whom it has checked
  * export default { fetch: limit((request) => new Response('hello')) }
  */
 export function rateLimit<const P extends readonly Policy[], const C extends readonly Policy[] = readonly []>(
