@@ -1,5 +1,6 @@
 import type { Clock } from '@ratepact/contract'
 import { cancelBody } from './cancel.js'
+import { never } from './pace/quota.js'
 import type { StopSignal } from './stop-signal.js'
 
 /** What may end an attempt before its answer. */
@@ -30,7 +31,7 @@ export async function attempt(
   const controller = new AbortController()
   let release: (() => void) | undefined
   let timer: unknown
-  const timed = timeoutMs < Number.POSITIVE_INFINITY
+  const timed = timeoutMs < never
   const ended = new Promise<Attempted>((resolve, reject) => {
     const stop = (reason: unknown): void => {
       // First, since a fetch may reject in its own words as soon as it is aborted.

@@ -10,6 +10,7 @@ import { judge } from './judge.js'
 import type { Settings } from './options.js'
 import { type Outcome, readOutcome, unansweredOutcome } from './outcome.js'
 import type { Flight } from './pace/pace.js'
+import { never } from './pace/quota.js'
 import { isNetworkError } from './retry.js'
 import type { Verdict } from './retry-options.js'
 import type { FetchInput } from './target.js'
@@ -93,7 +94,7 @@ export class Call {
   #attempt(): Promise<Attempted> {
     const { signal } = this.#parts
     const { timeoutMs } = this.#course
-    if (signal === undefined && timeoutMs === Number.POSITIVE_INFINITY) return this.#send(undefined)
+    if (signal === undefined && timeoutMs === never) return this.#send(undefined)
     const timeoutReason = (): Error => this.#course.timeoutReason(timeoutMs)
     const { clock } = this.#settings
     return attempt((own) => this.#send(own), { clock, signal, timeoutMs, timeoutReason })

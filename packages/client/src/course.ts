@@ -10,7 +10,7 @@ import { isSettled, markSettled } from './settled.js'
 import { sleep } from './sleep.js'
 import type { StopSignal } from './stop-signal.js'
 import type { Target } from './target.js'
-import type { QueueRefusal, Sent, Turn } from './turn.js'
+import type { Sent, Turn } from './turn.js'
 
 /** What a call is about, whichever way it is sent. */
 export interface CourseParts {
@@ -141,10 +141,8 @@ export class Course {
       deadlineMs: this.#settings.clock.now() + leftMs,
       place: this.#place,
       signal,
-      refuse({ why, waitMs }: QueueRefusal): Error {
-        const reason = why === 'late' ? bound : why === 'full' ? 'queue-full' : 'closed'
-        return refusalError(reason, partition.label, waitMs, partition.pace.limits(route))
-      },
+      refuse: (waitMs, reason = bound) =>
+        refusalError(reason, partition.label, waitMs, partition.pace.limits(route)),
     }
   }
 

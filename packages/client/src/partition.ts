@@ -1,5 +1,6 @@
 import type { Settings } from './options.js'
 import type { Pace } from './pace/pace.js'
+import { never } from './pace/quota.js'
 import { Queue } from './queue.js'
 import { RetryBudget } from './retry-budget.js'
 import { Streak } from './streak.js'
@@ -27,7 +28,7 @@ export class Partition {
   readonly #rests: () => void
   /** Calls that are under way, from their first claim to their last answer. */
   #calls = 0
-  #blockedUntilMs: number = Number.NEGATIVE_INFINITY
+  #blockedUntilMs: number = -never
 
   /** @param rests is told when the last call has ended */
   constructor(label: string, pace: Pace, settings: Settings, rests: () => void) {

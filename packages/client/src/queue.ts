@@ -3,6 +3,7 @@ import { Alarm } from './alarm.js'
 import type { Lane } from './lane.js'
 import { Lanes, putBack } from './lanes.js'
 import type { Pace } from './pace/pace.js'
+import { never } from './pace/quota.js'
 import type { Sent, Turn, Waiter } from './turn.js'
 
 /** A timer may wake this late; what could go in time is not refused for it. */
@@ -67,7 +68,7 @@ export class Queue {
    * `refuse` makes, or with the signal's reason.
    */
   take(turn: Turn): Sent | Promise<Sent> {
-    if (this.#closed) throw turn.refuse({ why: 'closed', waitMs: Number.POSITIVE_INFINITY })
+    if (this.#closed) throw turn.refuse(never, 'closed')
     const { fair } = this.#lanes
     const { key, cost, route } = turn
     const waiter: Waiter = { ...turn, place: fair.place(key, cost, turn.place) }
@@ -77,7 +78,7 @@ export class Queue {
     if (ended !== undefined) return ended
     if (turn.place === undefined && this.size > this.#maxQueue) {
       this.#leave(waiter)
-      throw turn.refuse({ why: 'full', waitMs: this.waitMs(route, cost) })
+      throw turn.refuse(this.waitMs(route, cost), 'queue-full')
     }
     this.#held?.(this.first)
     return this.#wait(waiter)
@@ -95,7 +96,7 @@ export class Queue {
   close(): void {
     this.#closed = true
     for (let { first } = this; first !== undefined; first = this.first) {
-      this.#end(first, first.refuse({ why: 'closed', waitMs: Number.POSITIVE_INFINITY }))
+      this.#end(first, first.refuse(never, 'closed'))
     }
     this.#alarm.clear()
   }
@@ -135,7 +136,7 @@ export class Queue {
   #pump(tell: boolean): void {
     const order = this.#lanes.inOrder()
     const held: Waiter[] = []
-    let wakeMs = Number.POSITIVE_INFINITY
+    let wakeMs = never
     for (let lane = order.shift(); lane !== undefined; lane = order.shift()) {
       const atMs = this.#serve(lane, held)
       const { first } = lane.order
@@ -177,7 +178,7 @@ export class Queue {
     if (!over && behindMs <= slackMs) return false
     const { first = waiter } = lane.order
     const toldMs = this.#toldMs(first.route, first.cost, 0) - nowMs
-    this.#end(waiter, waiter.refuse({ why: 'late', waitMs: Math.max(0, toldMs) + behindMs }))
+    this.#end(waiter, waiter.refuse(Math.max(0, toldMs) + behindMs))
     return true
   }
 
@@ -197,7 +198,6 @@ export class Queue {
 
   /** The same to its end, as far as it is known. */
   #toldMs(route: string, cost: number, beside: number): number {
-    const { POSITIVE_INFINITY: never } = Number
     return this.#pace.next(route, cost, this.#lanes.queued(route) + beside, never, never)
   }
 

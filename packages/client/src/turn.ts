@@ -1,3 +1,4 @@
+import type { RateLimitReason } from './errors.js'
 import type { Flight } from './pace/pace.js'
 import type { StopSignal } from './stop-signal.js'
 
@@ -16,14 +17,12 @@ export interface Turn {
   /** Where it stood when it was sent before: it comes before all that stand later, and is turned away from no queue. */
   readonly place: number | undefined
   readonly signal: StopSignal | undefined
-  /** Makes the error that the call ends with when it cannot be sent. */
-  readonly refuse: (refusal: QueueRefusal) => Error
-}
-
-/** Why a call will not be sent, and how long until it could go (may be infinite). */
-export interface QueueRefusal {
-  readonly why: 'full' | 'late' | 'closed'
-  readonly waitMs: number
+  /**
+   * Makes the error of a call that cannot be sent.
+   * @param waitMs until it could go; may be infinite
+   * @param reason by default what bounds its own wait
+   */
+  readonly refuse: (waitMs: number, reason?: RateLimitReason) => Error
 }
 
 /** A flight, and where its call stood. */

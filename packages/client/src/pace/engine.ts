@@ -5,6 +5,7 @@ import { KnownLimits } from './known-limits.js'
 import type { Limit, Surroundings } from './limit.js'
 import type { Answer, Flight, KnownLimit, Pace } from './pace.js'
 import { patienceMs } from './patience.js'
+import { never } from './quota.js'
 import { refusalBy, refusing } from './refusing.js'
 import { RoundTrip } from './round-trip.js'
 import { type Route, Routes } from './routes.js'
@@ -44,7 +45,7 @@ class Engine implements Pace {
   readonly #gate: Gate
   #anyAnswer = false
   #anyPartitionKey = false
-  #lastSendMs: number = Number.NEGATIVE_INFINITY
+  #lastSendMs: number = -never
 
   constructor(options: PaceOptions) {
     const { clock, random, policies = [], maxBlockMs = defaultMaxBlockMs } = options
@@ -178,5 +179,5 @@ function chance(drawn: number): number {
 }
 
 function sane(cost: number): number {
-  return cost >= 0 && cost < Number.POSITIVE_INFINITY ? cost : 1
+  return cost >= 0 && cost < never ? cost : 1
 }
