@@ -98,8 +98,26 @@ describe.each(fronts)('Who is counted on $name', ({ name, open }) => {
     await by.ask('/', preflight)
     await by.ask('/', { method: 'OPTIONS' })
     await by.ask('/', { ...preflight, method: 'POST' })
+    // No browser sends one without saying for which page.
+    await by.ask('/', { method: 'OPTIONS', headers: { 'access-control-request-method': 'POST' } })
     await counting.ask('/', preflight)
-    expect([by.owners.length, counting.owners.length]).toEqual([2, 1])
+    expect([by.owners.length, counting.owners.length]).toEqual([3, 1])
+  })
+
+  it('is blocked for preflights too from an address that is denied, unless they are skipped', async () => {
+    const preflight = {
+      method: 'OPTIONS',
+      headers: { origin: 'https://page.example', 'access-control-request-method': 'POST' },
+    }
+    const [denying, other, skipping] = [
+      await start({ deny: ['127.0.0.1'] }),
+      await start({ deny: ['127.0.0.2'] }),
+      await start({ deny: ['127.0.0.1'], skip: () => true }),
+    ]
+    const statuses: number[] = []
+    for (const { ask } of [denying, other, skipping]) statuses.push((await ask('/', preflight)).status)
+    expect(statuses).toEqual([429, 200, 200])
+    expect([...denying.owners, ...other.owners, ...skipping.owners]).toEqual([])
   })
 
   it('is warned of once where two limiters have a policy of one name', async () => {

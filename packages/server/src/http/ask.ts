@@ -96,13 +96,13 @@ export function createAsk<Args extends readonly unknown[]>({
     return { keys: await keysOf(policies, partition, scope) }
   }
 
-  async function askFully(args: Args, seen: Seen): Promise<Asked> {
+  async function askFully(args: Args, seen: Seen, preflight: boolean): Promise<Asked> {
+    const address = listed ? addressOf(seen.from) : undefined
+    const denied = listed && isDenied(address)
+    if (preflight && !denied) return undefined
     if (options.skip !== undefined && (await options.skip(...args))) return undefined
-    if (listed) {
-      const address = addressOf(seen.from)
-      if (isDenied(address)) return { ...DENIED }
-      if (isAllowed(address)) return undefined
-    }
+    if (denied) return { ...DENIED }
+    if (listed && isAllowed(address)) return undefined
     const found = partitionOf(args, seen)
     const partition = found instanceof Promise ? await found : found
     if (partition === undefined) return undefined
@@ -125,8 +125,9 @@ export function createAsk<Args extends readonly unknown[]>({
     found === undefined ? undefined : limiter.consume(found.value as never)
 
   return (args, seen) => {
-    if (options.preflights !== true && isPreflight(seen)) return undefined
-    if (!direct) return askFully(args, seen)
+    const preflight = options.preflights !== true && isPreflight(seen)
+    if (preflight && deny.length === 0) return undefined
+    if (!direct) return askFully(args, seen, preflight)
     const found = partitionOf(args, seen)
     return found instanceof Promise ? found.then(askFor) : askFor(found)
   }
@@ -134,5 +135,9 @@ export function createAsk<Args extends readonly unknown[]>({
 
 /** A browser's question whether a page of another origin may send what it wants to send. */
 function isPreflight(seen: Seen): boolean {
-  return seen.method === 'OPTIONS' && typeof seen.header('access-control-request-method') === 'string'
+  return (
+    seen.method === 'OPTIONS' &&
+    typeof seen.header('access-control-request-method') === 'string' &&
+    typeof seen.header('origin') === 'string'
+  )
 }

@@ -101,7 +101,12 @@ export interface HttpOptions<
   readonly allow?: readonly string[]
   /** Calls from these are refused as blocked, those in `allow` too; the store is not asked. @default none */
   readonly deny?: readonly string[]
-  /** Whether preflights of CORS are counted: browsers send them by themselves. @default false */
+  /**
+   * Whether preflights of CORS are counted: `OPTIONS` with `Origin` and `Access-Control-Request-Method`. Browsers send
+   * them by themselves, but anybody can, so a handler that `OPTIONS` reaches is open to uncounted calls unless this is
+   * true. Only `deny` refuses those that are not counted.
+   * @default false
+   */
   readonly preflights?: boolean
   /**
    * Whether a call stays charged, asked when its answer is complete or its client has gone; else it is all given back.
