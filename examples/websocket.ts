@@ -1,5 +1,6 @@
 // Messages of a socket, each counted for whom it belongs to, whatever the number of sockets. What is too much is told and
-// dropped; who goes on all the same is hung up on. One message is looked at after the other, so that none waits unseen.
+// dropped; who goes on all the same is hung up on. One message is looked at after the other, so that none waits unseen; one
+// that cannot be handled is told to `failed`, and those after it are looked at as ever.
 import type { Limiter } from '@ratepact/server'
 
 /** As much of a WebSocket as is needed: that of `ws`, of Deno, of Bun. */
@@ -8,7 +9,7 @@ export interface Socket {
   close(code: number, reason: string): void
 }
 
-/** Called with each message of a socket. */
+/** Called with each message of a socket; never rejects. */
 export type OnMessage = (text: string) => Promise<void>
 
 const PATIENCE = 20
@@ -17,7 +18,8 @@ export function limitMessages(
   limiter: Limiter<string, 'client'>,
   client: string,
   socket: Socket,
-  handle: (text: string) => void,
+  handle: (text: string) => unknown,
+  failed: (error: unknown) => void = console.error,
 ): OnMessage {
   let turn = Promise.resolve()
   let waiting = 0
@@ -27,7 +29,7 @@ export function limitMessages(
     const decision = await limiter.consume(client)
     if (decision.allowed) {
       refused = 0
-      handle(text)
+      await handle(text)
       return
     }
     refused += 1
@@ -45,6 +47,7 @@ export function limitMessages(
     waiting += 1
     turn = turn
       .then(() => take(text))
+      .catch(failed)
       .finally(() => {
         waiting -= 1
       })

@@ -148,6 +148,19 @@ describe('Messages of a socket', () => {
     expect([one.sent, two.sent]).toEqual([[], ['{"error":"refused","retryAfterSeconds":2}']])
   })
 
+  it('fail each by itself: those after a bad one are handled, at once or later, and no promise rejects', async () => {
+    const handled: string[] = []
+    const failed: unknown[] = []
+    const fails = (error: unknown) => failed.push(error)
+    const read = (text: string) => void handled.push(JSON.parse(text))
+    for (const handle of [read, async (text: string) => read(text)]) {
+      const say = limitMessages(limiterOf(), 'ann', socket(), handle, fails)
+      await Promise.all(['"a"', 'not json', '"b"'].map((text) => say(text)))
+    }
+    expect(handled).toEqual(['a', 'b', 'a', 'b'])
+    expect(failed).toEqual([expect.any(SyntaxError), expect.any(SyntaxError)])
+  })
+
   it('end the socket of who goes on all the same, and a flood at once', async () => {
     const stubborn = socket()
     const say = limitMessages(limiterOf(), 'ann', stubborn, () => {})
