@@ -81,6 +81,7 @@ export function rateLimit(
         scope: () => scopeOf(request.method, ''),
         header: (name: string) => request.headers.get(name),
         shared: request,
+        several: true,
       }
       const stay = createFetchStay(request)
       const decision = await gate.decide(args, seen, () => stay)

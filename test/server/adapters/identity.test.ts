@@ -1,12 +1,16 @@
-import { createLimiter, memoryStore, type Store, tokenBucket } from '@ratepact/server'
+import type { RequestListener } from 'node:http'
+import type { Clock } from '@ratepact/contract'
+import { memoryStore, type Store, tokenBucket } from '@ratepact/server'
 import { rateLimit as expressLimit } from '@ratepact/server/express'
+import { rateLimitPlugin } from '@ratepact/server/fastify'
 import { rateLimit as fetchLimit } from '@ratepact/server/fetch'
 import { rateLimit as koaLimit } from '@ratepact/server/koa'
 import { rateLimit as nodeLimit } from '@ratepact/server/node'
 import express from 'express'
+import Fastify from 'fastify'
 import Koa from 'koa'
 import { describe, expect, it } from 'vitest'
-import { serve } from '../express/helper.js'
+import { majors, serve } from '../express/helper.js'
 import { fronts, type Options, type Trust } from './fronts.js'
 
 const all = tokenBucket({ name: 'all', capacity: 5000, refillPerSecond: 1 })
@@ -156,6 +160,26 @@ describe.each(fronts.filter(({ proxies }) => proxies))(
       expect(warnings).toEqual([expect.stringContaining('every proxy is trusted')])
     })
 
+    it('is looked at too where partition gives it, alone or with more, and where a list is asked', async () => {
+      const given = (call: { header(name: string): string | undefined }) => ({
+        client: `ip:${call.header('x-forwarded-for') ?? '127.0.0.1'}`,
+      })
+      const all = expect.stringContaining('every proxy is trusted')
+      const none = expect.stringContaining('has x-forwarded-for, and no proxy is trusted')
+      for (const [options, trust, warned] of [
+        [{ partition: given }, 'all', [all]],
+        [{ partition: () => 'ann', allow: ['203.0.113.0/24'] }, 'all', [all]],
+        [{ partition: () => 'ann', deny: ['192.0.2.0/24'] }, 'none', [none]],
+        [{ partition: () => 'ip:127.0.0.1' }, 'none', [none]],
+        [{ partition: given }, 'none', []],
+        [{ partition: () => 'ann' }, 'all', []],
+      ] as const) {
+        const { ask, warnings } = await start(options, trust)
+        for (const address of ['203.0.113.7', '203.0.113.8']) await ask('/', from(address))
+        expect(warnings).toEqual(warned)
+      }
+    })
+
     it('is nobody, and the call fails, where the trusted proxy names no address', async () => {
       for (const missingPartition of [undefined, 'address', 'reject'] as const) {
         const { ask, owners, warnings, errors } = await start(
@@ -174,8 +198,42 @@ describe.each(fronts.filter(({ proxies }) => proxies))(
   },
 )
 
-describe('A mistake in how a limit is set up', () => {
-  it.each<[string, (limit: () => unknown) => Parameters<typeof serve>[0]]>([
+describe('Who trusts any proxy', () => {
+  const ask = async (port: number) => void (await (await fetch(`http://127.0.0.1:${port}/`)).text())
+
+  it.each([
+    [() => true, true],
+    ['0.0.0.0/1, 128.0.0.0/1', true],
+    [1, false],
+    ['loopback, 203.0.113.0/24', false],
+    [(_address: string, distance: number) => distance < 3, false],
+  ] as const)('is told of it by Express with trust proxy %s: %s', async (setting, told) => {
+    for (const [, make] of majors) {
+      const warnings: string[] = []
+      const app = make().set('trust proxy', setting)
+      app.use(expressLimit({ policies: [all], onWarning: (text) => warnings.push(text) }))
+      const { port } = await serve(app)
+      await ask(port)
+      expect(warnings.length).toBe(told ? 1 : 0)
+    }
+  })
+
+  it.each([
+    [() => true, true],
+    [(_address: string, distance: number) => distance < 3, false],
+    [['127.0.0.1', '10.0.0.0/8'], false],
+  ] as const)('is told of it by Fastify with trustProxy %s: %s', async (setting, told) => {
+    const warnings: string[] = []
+    const app = Fastify({ trustProxy: setting as never })
+    await app.register(rateLimitPlugin({ policies: [all], onWarning: (text) => warnings.push(text) }))
+    app.get('/', async () => 'done')
+    expect((await app.inject('/')).statusCode).toBe(200)
+    expect(warnings.length).toBe(told ? 1 : 0)
+  })
+})
+
+describe('What is made for each request', () => {
+  const kinds: readonly (readonly [string, (limit: () => unknown) => RequestListener])[] = [
     ['a handler of Node', (limit) => (_request, response) => void response.end(String(limit()))],
     ['a middleware of Express', (limit) => express().use((_req, res) => void res.send(limit()))],
     [
@@ -187,76 +245,61 @@ describe('A mistake in how a limit is set up', () => {
           })
           .callback(),
     ],
-  ])('is told of where it is made inside of %s, and not where it is made before', async (_where, build) => {
+  ]
+  /** A clock of its own, whose minute is no other test's. */
+  const clockFor = (passed = { ms: 0 }): Clock => ({
+    now: () => passed.ms,
+    setTimeout: (run, ms) => setTimeout(run, ms),
+    clearTimeout: (handle) => clearTimeout(handle as never),
+  })
+  const told = expect.stringContaining('was called while a request is handled, again and again')
+
+  it.each(kinds)(
+    'in %s is told of, once a minute; not what is made before, nor once when it is needed',
+    async (_where, build) => {
+      const warnings: string[] = []
+      const passed = { ms: 0 }
+      const clock = clockFor(passed)
+      const options = () => ({ policies: [all], clock, onWarning: (text: string) => warnings.push(text) })
+      const make = () => {
+        for (const made of [expressLimit(options()), koaLimit(options()), nodeLimit(options())])
+          expect(made).toBeDefined()
+        return 'made'
+      }
+      make()
+      make()
+      let lazy: unknown
+      const late = await serve(build(() => (lazy ??= make())))
+      for (let i = 0; i < 3; i += 1) expect((await late.ask('/')).body).toBe('made')
+      expect(warnings).toEqual([])
+      passed.ms = 60_000
+      const { ask } = await serve(build(make))
+      for (let i = 0; i < 4; i += 1) expect((await ask('/')).body).toBe('made')
+      expect(warnings).toEqual([told])
+      passed.ms = 120_000
+      for (let i = 0; i < 4; i += 1) await ask('/')
+      expect(warnings).toEqual([told, told])
+    },
+  )
+
+  it('is told of after an await too, and where the platform tells of no server: by how many there are', async () => {
     const warnings: string[] = []
-    const options = () => ({ policies: [all], onWarning: (text: string) => warnings.push(text) }) as const
-    const make = () => {
-      for (const made of [expressLimit(options()), koaLimit(options()), nodeLimit(options())])
-        expect(made).toBeDefined()
-      fetchLimit({ ...options(), partition: () => 'one' })
-      return 'made'
+    const clock = clockFor()
+    const request = new Request('http://api.test/')
+    const options = {
+      policies: [all],
+      clock,
+      partition: () => 'a',
+      onWarning: (text: string) => warnings.push(text),
     }
-    make()
+    const handle = async () => {
+      await new Promise(setImmediate)
+      return fetchLimit(options)(() => new Response('done'))(request)
+    }
+    // So many routes that an app has.
+    for (let i = 0; i < 600; i += 1) fetchLimit(options)
     expect(warnings).toEqual([])
-    const { ask } = await serve(build(make))
-    expect((await ask('/')).body).toBe('made')
-    expect(warnings).toEqual(Array(4).fill(expect.stringContaining('was called while a request is handled')))
-  })
-
-  it('is told of when all of many calls come from one near address', async () => {
-    const warnings: string[] = []
-    let address = '127.0.0.1'
-    const start = () => {
-      const limit = fetchLimit({
-        policies: [all],
-        address: () => address,
-        onWarning: (text) => void warnings.push(text),
-      })
-      return limit(() => new Response(null))
-    }
-    const [all1000, far, varied] = [start(), start(), start()]
-    for (let i = 0; i < 1001; i += 1) await all1000(new Request('http://api.test/'))
-    expect(warnings).toEqual([expect.stringContaining('the first 1000 calls all came from 127.0.0.1')])
-    for (let i = 0; i < 1001; i += 1) {
-      address = '203.0.113.7'
-      await far(new Request('http://api.test/'))
-      address = i === 0 ? '10.0.0.2' : '10.0.0.1'
-      await varied(new Request('http://api.test/'))
-    }
-    expect(warnings).toHaveLength(1)
-  })
-
-  it.each<[object, string]>([
-    [
-      { allow: '127.0.0.1' },
-      'Expected allow to be an array of at most 1000 addresses and ranges, got "127.0.0.1"',
-    ],
-    [{ deny: Array(1001).fill('::1') }, 'Expected deny to be an array of at most 1000 addresses and ranges'],
-    ...[
-      'localhost',
-      '127.0.0',
-      '127.0.0.1/33',
-      '::1/129',
-      '127.0.0.1/',
-      '127.0.0.1/8/8',
-      '::ffff:1.2.3.4/120',
-      7,
-    ].map((entry): [object, string] => [
-      { deny: [entry] },
-      'Expected deny[…] to be an address or a range such as "203.0.113.0/24", got',
-    ]),
-    [{ preflights: 'no' }, 'Expected preflights to be one of true, false, got "no"'],
-  ])('is refused: %j', (options, message) => {
-    expect(() => nodeLimit({ policies: [all], ...options } as never)).toThrow(message)
-  })
-
-  it('is refused of a fetch handler that could not know an address', () => {
-    const limiter = createLimiter({ policies: [all] })
-    expect(() => fetchLimit({ limiter, partition: () => 'one', deny: ['::1'] })).toThrow(
-      'Expected address to be a function where there is allow or deny, got undefined',
-    )
-    expect(() => fetchLimit({ limiter, address: 7 } as never)).toThrow(
-      'Expected address to be a function, got 7',
-    )
+    for (let i = 0; i < 600; i += 1) expect((await handle()).status).toBe(200)
+    expect(warnings).toEqual([told])
   })
 })

@@ -53,12 +53,13 @@ export function createAsk<Args extends readonly unknown[]>({
 }: AskFrom): (args: Args, seen: Seen) => Asked | Promise<Asked> {
   const { cost, scope, plan, onStoreFailure, allow = [], deny = [] } = options
   if (typeof cost !== 'function') expectCost(cost, allOf(limiter))
-  const watchAddress = createAddressWatch(adapter, warn)
-  const partitionOf = createPartition<Seen>(adapter, options, limiter, warn, (seen) => {
+  const watch = createAddressWatch(adapter, warn)
+  const addressFor = (seen: Seen) => {
     const address = clientAddress(seen.from)
-    watchAddress(seen, address)
+    watch.counted(seen, address)
     return address
-  })
+  }
+  const partitionOf = createPartition<Seen>(adapter, options, limiter, warn, addressFor, watch.given)
   // Metrics are told what is called, whether or not anything is counted by it.
   const scoped = limiter.tellsDecisions || allOf(limiter).some((policy) => policy.perScope)
   const planned = isPlanned(options, limiter)
@@ -101,6 +102,7 @@ export function createAsk<Args extends readonly unknown[]>({
     const denied = listed && isDenied(address)
     if (preflight && !denied) return undefined
     if (options.skip !== undefined && (await options.skip(...args))) return undefined
+    if (listed) watch.listed(seen)
     if (denied) return { ...DENIED }
     if (listed && isAllowed(address)) return undefined
     const found = partitionOf(args, seen)

@@ -29,10 +29,18 @@ export function noteCharged(
   marks.charges.push(charged)
 }
 
-/** Gives back what the limiters before this one have charged for a request. Nobody waits for it. */
-export function giveBackEarlier(shared: object): void {
-  for (const charged of marksOf(shared).charges?.splice(0) ?? [])
-    void charged.attempt('refund', charged.decision)
+/**
+ * Gives back what the limiters before this one have charged for a request. Nobody waits for it.
+ * @param own what gives back for this limiter, where several calls may share the request: then what is whose cannot be
+ * told once one limiter has charged for two of them, and all stays charged
+ */
+export function giveBackEarlier(shared: object, own?: Attempt): void {
+  const { charges = [] } = marksOf(shared)
+  if (own !== undefined) {
+    const limiters = new Set(charges.map(({ attempt }) => attempt))
+    if (limiters.has(own) || limiters.size < charges.length) return
+  }
+  for (const charged of charges.splice(0)) void charged.attempt('refund', charged.decision)
 }
 
 /** Notes that nothing comes after a limiter any more, of a request that may yet be answered again. */

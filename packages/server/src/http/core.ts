@@ -13,7 +13,7 @@ import { textOf } from './error.js'
 import { seeGuide } from './guide.js'
 import { exposeFields, type Head, statesLimits } from './head.js'
 import { createHolder, type Holder, type Stay } from './hold.js'
-import { isHandling } from './made-late.js'
+import { isMadeAnew, noteAsked } from './made-late.js'
 import { type AnyHttpOptions, expectHttpOptions, type HeaderOptions, OF_LIMITER } from './options.js'
 import { createOutcome } from './outcome.js'
 import { createPartitionKeys, withKeys } from './partition-keys.js'
@@ -34,6 +34,8 @@ export interface Seen {
   readonly header: (name: string) => string | string[] | null | undefined
   /** What all limiters of this request are handed alike: its answer, or the request itself. */
   readonly shared: object
+  /** Whether several calls may be handed that at once. */
+  readonly several?: boolean
 }
 
 /** What every adapter does, whatever its framework: a request becomes a decision, a decision becomes an answer. */
@@ -93,10 +95,10 @@ export function createGate<Args extends readonly unknown[]>(adapter: string, giv
   const keysOf = secret === undefined ? undefined : createPartitionKeys(secret)
   const ask = createAsk<Args>({ adapter, options, limiter, warn, notes, keysOf })
   const watchTwice = createTwiceWatch(adapter, limiter, warn)
-  if (isHandling())
+  if (isMadeAnew(options.clock ?? systemClock))
     warn(
       'made late',
-      `${adapter} was called while a request is handled. What is made for each request counts that alone: make it once, before ` +
+      `${adapter} was called while a request is handled, again and again. What is made for each request counts that alone: make it once, before ` +
         `the server listens.${seeGuide('made-inside-a-handler')}`,
     )
   const attempt = createAttempt(adapter, limiter, warn)
@@ -124,12 +126,14 @@ export function createGate<Args extends readonly unknown[]>(adapter: string, giv
   return {
     warn,
     decide(args, seen, stayOf) {
+      noteAsked()
       const asked = ask(args, seen)
       return holder === undefined ? asked : hold(holder, asked, args, seen, stayOf)
     },
     enter(decision, seen) {
       // What does not run is charged nowhere.
-      if (decision === 'gone' || !decision.allowed) giveBackEarlier(seen.shared)
+      if (decision === 'gone' || !decision.allowed)
+        giveBackEarlier(seen.shared, seen.several ? attempt : undefined)
       else if (decision.outcome === 'admitted') {
         noteCharged(seen.shared, { limiter, decision, attempt }, watchTwice)
       }

@@ -1,4 +1,4 @@
-import type { Trust } from './address-watch.js'
+import { type Trust, trustsAnybody } from './address-watch.js'
 import { scopeOf } from './scope.js'
 
 /** As much of Express's request as tells where in the app it is being handled. */
@@ -91,8 +91,8 @@ function stackOf(app: App): readonly Layer[] {
 /** Whom Express was told to believe about addresses. */
 export function expressTrust({ app }: Routed): Trust {
   const setting = app?.get?.('trust proxy')
-  if (setting === true) return 'all'
-  return setting === undefined || setting === false ? 'none' : 'some'
+  if (setting === undefined || setting === false) return 'none'
+  return setting === true || trustsAnybody(app?.get?.('trust proxy fn')) ? 'all' : 'some'
 }
 
 /** The patterns of the mounts that take up `rest` wholly and end at an accepted layer. */

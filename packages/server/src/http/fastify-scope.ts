@@ -1,4 +1,4 @@
-import type { Trust } from './address-watch.js'
+import { type Trust, trustsAnybody } from './address-watch.js'
 import { scopeOf } from './scope.js'
 
 /** As much of Fastify's request as tells which route it is for. */
@@ -35,5 +35,6 @@ export function fastifyTrust(request: object): Trust {
   )
   const options =
     key && (server as Readonly<Record<symbol, { readonly trustProxy?: unknown } | undefined>>)[key]
-  return options?.trustProxy === true ? 'all' : 'some'
+  const setting = options?.trustProxy
+  return setting === true || trustsAnybody(setting) ? 'all' : 'some'
 }

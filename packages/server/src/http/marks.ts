@@ -17,20 +17,23 @@ interface Marked {
   [MARKS]?: Marks
 }
 
+/** Those of what can be given no property. */
+const APART = new WeakMap<object, Marks>()
+
 /** One request may have several answers, one after the other, where tests make them. */
 export function marksOf(shared: object): Marks {
   const marked = markedFor(shared)
-  let marks = marked[MARKS]
-  if (marks?.shared !== shared) {
-    marks = { shared, charges: undefined, listeners: undefined }
-    marked[MARKS] = marks
-  }
-  return marks
+  const marks = marked[MARKS] ?? APART.get(shared)
+  if (marks?.shared === shared) return marks
+  const made: Marks = { shared, charges: undefined, listeners: undefined }
+  if (Object.isExtensible(marked)) marked[MARKS] = made
+  else APART.set(shared, made)
+  return made
 }
 
 /** The marks of an answer, also where it is only the front of the one that they were made for. */
 export function marksOn(answer: object): Marks | undefined {
-  return markedFor(answer)[MARKS]
+  return markedFor(answer)[MARKS] ?? APART.get(answer)
 }
 
 /**

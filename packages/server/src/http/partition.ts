@@ -14,6 +14,7 @@ export function createPartition<Seen>(
   limiter: Limiter,
   warn: Warn,
   addressOf: (seen: Seen) => string | undefined,
+  watch: (seen: Seen, given: unknown) => void,
 ): (args: readonly unknown[], seen: Seen) => Found | Promise<Found> {
   const { partition, missingPartition = 'address' } = options
   const kinds = kindsOf(allOf(limiter))
@@ -35,6 +36,7 @@ export function createPartition<Seen>(
   }
 
   function find(given: PartitionInput, seen: Seen): Found {
+    if (partition !== undefined) watch(seen, given)
     if (byClient && typeof given === 'string' && given !== '') return { value: given }
     const record = recordOf(given)
     if (record === undefined) return { value: given }
