@@ -72,11 +72,12 @@ export function rateLimit(
   expectWho(options)
   const { address, ...others } = { ...options }
   const gate = createGate<FetchArgs>('rateLimit', typeof options === 'object' ? others : options)
-  return (handler) =>
-    async (...args) => {
-      const [request] = args
+  // A parameter of its own: Deno hands nothing to what declares none.
+  return ((handler: FetchHandler) =>
+    async (request: Request, ...platform: unknown[]): Promise<Response> => {
+      const args: FetchArgs = [request, ...platform]
       const seen = {
-        from: { ip: address?.(...(args as FetchArgs)) },
+        from: { ip: address?.(...args) },
         method: request.method,
         scope: () => scopeOf(request.method, ''),
         header: (name: string) => request.headers.get(name),
@@ -89,14 +90,15 @@ export function rateLimit(
       gate.enter(decision, seen)
       // Nobody waits for an answer any more; the reason is what their own fetch rejects with.
       if (decision === 'gone') throw request.signal.reason
+      // Before the handler, which may leave a request of which nothing can be read: Deno's, once it has been upgraded.
+      const statement = gate.statement(decision, seen)
       const response = decision.allowed
         ? await stay.until(async () => handler(...args)).finally(() => forgetCharged(request, decision))
         : await deny(gate.denial(decision, seen), options.onDenied?.(request, decision))
-      const statement = gate.statement(decision, seen)
       return statement === undefined
         ? response
         : withHead(response, (head) => statement(response.status, head))
-    }
+    }) as FetchLimit
 }
 
 /** Without either, every request would be refused. */
