@@ -3,7 +3,7 @@ import { forgetCharged } from './http/charged.js'
 import { createGate } from './http/core.js'
 import type { Denial, Denied } from './http/denial.js'
 import { setDenialHeaders } from './http/denial-head.js'
-import { createFetchStay } from './http/fetch-stay.js'
+import { createFetchStay, isResponse } from './http/fetch-stay.js'
 import type { Head } from './http/head.js'
 import type { ByLimiter, ByPlans, ByPolicies, HttpOptions } from './http/options.js'
 import { scopeOf } from './http/scope.js'
@@ -37,13 +37,16 @@ export interface FetchOptions<
   address?(...args: FetchArgs): string | undefined
 }
 
-/** Answers requests. */
-export type FetchHandler<Args extends FetchArgs = FetchArgs> = (...args: Args) => Response | Promise<Response>
+/** Answers requests. One may answer nothing where its platform has that mean something: Bun, that it was upgraded. */
+export type FetchHandler<
+  Args extends FetchArgs = FetchArgs,
+  Given extends Response | undefined = Response | undefined,
+> = (...args: Args) => Given | Promise<Given>
 
 /** Puts a limit before a handler. */
-export type FetchLimit = <Args extends FetchArgs>(
-  handler: FetchHandler<Args>,
-) => (...args: Args) => Promise<Response>
+export type FetchLimit = <Args extends FetchArgs, Given extends Response | undefined = Response>(
+  handler: FetchHandler<Args, Given>,
+) => (...args: Args) => Promise<Response | Extract<Given, undefined>>
 
 /**
  * Limits a handler of Fetch API requests, as edge platforms, Deno, Bun and tests have them.
@@ -74,7 +77,7 @@ export function rateLimit(
   const gate = createGate<FetchArgs>('rateLimit', typeof options === 'object' ? others : options)
   // A parameter of its own: Deno hands nothing to what declares none.
   return ((handler: FetchHandler) =>
-    async (request: Request, ...platform: unknown[]): Promise<Response> => {
+    async (request: Request, ...platform: unknown[]) => {
       const args: FetchArgs = [request, ...platform]
       const seen = {
         from: { ip: address?.(...args) },
@@ -95,7 +98,7 @@ export function rateLimit(
       const response = decision.allowed
         ? await stay.until(async () => handler(...args)).finally(() => forgetCharged(request, decision))
         : await deny(gate.denial(decision, seen), options.onDenied?.(request, decision))
-      return statement === undefined
+      return statement === undefined || !isResponse(response)
         ? response
         : withHead(response, (head) => statement(response.status, head))
     }) as FetchLimit
@@ -119,6 +122,8 @@ async function deny(
   own: Response | Promise<Response> | undefined,
 ): Promise<Response> {
   const response = (await own) ?? new Response(body, { status, headers: { 'Content-Type': contentType } })
+  // What is no answer would be told as a success.
+  if (!isResponse(response)) throw new TypeError(expected('what onDenied returns', 'a Response', response))
   return withHead(response, (head) => setDenialHeaders(head, headers))
 }
 

@@ -1,12 +1,10 @@
-import {
-  concurrency,
-  leakyBucket,
-  tokenBucket,
-} from '@ratepact/server'
-import { rateLimit } from '@ratepact/server/fetch'
+import { concurrency, createLimiter, leakyBucket, tokenBucket } from '@ratepact/server'
+import { type Answer, rateLimit } from '@ratepact/server/fetch'
 import { describe, expect, it } from 'vitest'
+import { until } from '../../wait.js'
 
 const burst = tokenBucket({ name: 'burst', capacity: 9, refillPerSecond: 1 })
+const one = tokenBucket({ name: 'one', capacity: 1, refillPerSecond: 0.1 })
 const partition = (request: Request): string => request.headers.get('x-client') ?? 'one'
 const asked = (headers: Record<string, string> = {}) => new Request('http://api.test/', { headers })
 
@@ -47,6 +45,57 @@ describe.each(limits)('A fetch handler behind %s', (_what, options) => {
     expect(await answer.text()).toBe('done')
     expect(answer.headers.get('access-control-expose-headers')).toMatch(/Retry-After/)
   })
+
+  it.each([
+    ['nothing, as on Bun once it has upgraded', undefined],
+    // No Response of Node's can be made with this status.
+    ['a switch of protocols', { status: 101, headers: new Headers(), body: new ReadableStream() }],
+  ])('hands on %s', async (_what, given) => {
+    const handler = limit()(() => given as Response | undefined)
+    expect(await handler(asked())).toBe(given)
+  })
+})
+
+it('a place is free again once a handler has handed its connection to somebody else', async () => {
+  const limiter = createLimiter({ policies: [concurrency({ name: 'running', limit: 1, leaseSeconds: 600 })] })
+  const handler = rateLimit({ limiter, partition })(() => undefined)
+  expect(await handler(asked())).toBeUndefined()
+  await until('its place is free', async () => (await limiter.peek('one')).outcome === 'admitted')
+})
+
+it.each([
+  ['a text', 'no', '"no"'],
+  ['a number', 429, '429'],
+  ['an object', {}, 'an object'],
+])('onDenied that returns %s fails, and is not told as a success', async (_what, given, shown) => {
+  const handler = rateLimit({ policies: [one], partition, onDenied: () => given as never })(
+    () => new Response(),
+  )
+  await handler(asked())
+  await expect(handler(asked())).rejects.toThrow(
+    new TypeError(`Expected what onDenied returns to be a Response, got ${shown}`),
+  )
+})
+
+it.each([
+  ['texts', ['añ', 'b'], 4],
+  ['bytes', [new Uint8Array(3), new Uint8Array(2)], 5],
+  ['buffers', [new ArrayBuffer(3), new DataView(new ArrayBuffer(2))], 5],
+  ['what no platform sends', [{}, null], 0],
+])('the bytes of a body of %s are counted', async (_what, chunks, bytes) => {
+  const told: Answer[] = []
+  const settle = (answer: Answer): undefined => void told.push(answer)
+  const body = new ReadableStream({
+    start(controller) {
+      for (const chunk of chunks) controller.enqueue(chunk)
+      controller.close()
+    },
+  })
+  const answer = await rateLimit({ policies: [burst], partition, settle })(() => new Response(body))(asked())
+  const reader = answer.body?.getReader()
+  while ((await reader?.read())?.done === false);
+  await until('its end is told', () => told.length > 0)
+  expect(told).toMatchObject([{ status: 200, bytes, complete: true }])
 })
 
 /** As Deno's request is: once its connection is somebody else's, whatever is read of it throws. */

@@ -16,18 +16,19 @@ export function watchBody(response: Response, ended: (complete: boolean) => void
     ended(true)
     return { response, moved: () => false, bytes: () => 0 }
   }
-  const reader = response.body.getReader()
+  // Some platforms send texts, too, of which a body may not be by its type.
+  const reader: ReadableStreamDefaultReader<unknown> = response.body.getReader()
   let waiting = false
   let taken = true
   let bytes = 0
-  const source: UnderlyingDefaultSource<Uint8Array> = {
+  const source: UnderlyingDefaultSource<unknown> = {
     async pull(controller) {
       waiting = true
       let complete = false
       try {
         const { done, value } = await reader.read()
         if (!done) {
-          bytes += value.byteLength
+          bytes += sizeOf(value)
           return controller.enqueue(value)
         }
         controller.close()
@@ -46,10 +47,10 @@ export function watchBody(response: Response, ended: (complete: boolean) => void
     },
   }
   // Nothing is read ahead: what is pulled is what somebody has asked for.
-  const body = new ReadableStream<Uint8Array>(source, { highWaterMark: 0 })
+  const body = new ReadableStream<unknown>(source, { highWaterMark: 0 })
   const { status, statusText, headers } = response
   return {
-    response: new Response(body, { status, statusText, headers }),
+    response: new Response(body as ReadableStream<Uint8Array>, { status, statusText, headers }),
     moved() {
       const moved = waiting || taken
       taken = false
@@ -57,4 +58,10 @@ export function watchBody(response: Response, ended: (complete: boolean) => void
     },
     bytes: () => bytes,
   }
+}
+
+function sizeOf(chunk: unknown): number {
+  if (typeof chunk === 'string') return new TextEncoder().encode(chunk).byteLength
+  const { byteLength } = (chunk ?? {}) as Partial<ArrayBufferView>
+  return typeof byteLength === 'number' ? byteLength : 0
 }

@@ -4,7 +4,13 @@ import type { Stay } from './hold.js'
 /** For how long a Request stays: until its answer has been read or given up, or its client has gone. */
 export interface FetchStay extends Stay {
   /** Ends the stay with the answer, where there is anybody who has to know of its end. */
-  until(answer: () => Promise<Response>): Promise<Response>
+  until(answer: () => Promise<Response | undefined>): Promise<Response | undefined>
+}
+
+/** Whether a handler has answered, and with what can be looked into: each platform and polyfill has its own Response. */
+export function isResponse(given: unknown): given is Response {
+  const { status, headers } = (given ?? {}) as Partial<Response>
+  return typeof status === 'number' && typeof headers?.get === 'function'
 }
 
 export function createFetchStay({ signal, method }: Request): FetchStay {
@@ -34,9 +40,9 @@ export function createFetchStay({ signal, method }: Request): FetchStay {
       if (listeners.size === 0) return answer()
       try {
         const given = await answer()
-        status = given.status
-        if (method === 'HEAD') {
-          // Whatever body this has is for nobody.
+        if (isResponse(given)) status = given.status
+        // Whatever body the one has is for nobody; and who has taken over the connection tells of no end.
+        if (method === 'HEAD' || !isResponse(given) || given.status < 200) {
           complete = true
           end()
           return given
