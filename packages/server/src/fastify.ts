@@ -28,7 +28,7 @@ export interface FastifyLimitReply extends Reply {
 /** Goes on to what comes next; with an error, to the error handler. */
 type Done = (error?: Error) => void
 
-/** A hook for `addHook` and for the options of a route, `onRequest` or any up to `preHandler`. */
+/** A hook for `addHook` and for the options of a route: `onRequest`, `preValidation` or `preHandler`. */
 export type FastifyLimit = (request: FastifyLimitRequest, reply: FastifyLimitReply, done: Done) => void
 
 /** A plugin for `register`. */
@@ -53,10 +53,16 @@ export const rateLimit: MakeLimit<Asked, Asked, FastifyLimit> = (options: object
   const gate = createGate<Asked>('rateLimit', options)
   const { onDenied } = options as { onDenied?: (...args: unknown[]) => unknown }
 
-  return function rateLimit(request, reply, done) {
-    void run(gate, onDenied, request, reply, done)
+  return function rateLimit(request, reply, done, ...others: Done[]) {
+    const [afterPayload] = others
+    if (afterPayload === undefined) void run(gate, onDenied, request, reply, done)
+    else afterPayload(new TypeError(MISPLACED))
   }
 }
+
+/** Of hooks that are handed a payload: what they reply to has been handled, or has a body that waits to be parsed. */
+const MISPLACED =
+  'rateLimit is a hook for onRequest, preValidation or preHandler, and was called with a payload'
 
 /** Lets a request go on, or replies to it. Never throws. */
 async function run(
