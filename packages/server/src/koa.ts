@@ -25,6 +25,8 @@ export interface KoaContext {
   readonly state: any
   status: number
   body: unknown
+  /** Set to false by what answers by itself, through `res`. */
+  respond?: boolean | undefined
 }
 
 /** Middleware for `app.use`, `router.use` and routes. */
@@ -76,8 +78,11 @@ async function answerContext(
 ): Promise<void> {
   const { response } = context as Explicit
   const explicit = response?._explicitStatus ?? false
+  const { respond } = context
   const change = changeHead(context.res as NodeState, denial.status)
   try {
+    // Whoever was to answer in Koa's place is not asked any more.
+    if (respond === false) context.respond = true
     context.status = denial.status
     if (own === undefined) {
       setDenialHead(change, denial)
@@ -88,6 +93,7 @@ async function answerContext(
     }
   } catch (error) {
     change.undo()
+    if (respond === false) context.respond = respond
     if (response !== undefined) response._explicitStatus = explicit
     throw errorOf('rateLimit', error)
   }

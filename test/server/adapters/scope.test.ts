@@ -186,6 +186,31 @@ const layouts: readonly Layout[] = [
       ['/one', '/one/one', '/two/two', '/one/y', '/two/', '/', '/z'],
     ],
   ],
+  [
+    'Koa: what comes after a mount has passed a call on, whatever the form of the target',
+    (limiter) => {
+      const app = new Koa()
+      app.use(mount('/one', koaLimit({ limiter, skip: () => true }) as Koa.Middleware))
+      app.use(koaLimit({ limiter }))
+      return listen(app.callback())
+    },
+    [
+      [
+        '/one/x',
+        'http://api.test/one/x',
+        'http://api.test/one/x?y',
+        '/one/x#y',
+        '/one\\x#',
+        '/y',
+        'http://api.test/y',
+      ],
+    ],
+  ],
+  [
+    'Koa: a limiter within a mount, whatever the form of the target',
+    (limiter) => listen(new Koa().use(mount('/one', koaLimit({ limiter }) as Koa.Middleware)).callback()),
+    [['/one/x', 'http://api.test/one/x', '/one/y?z', '/one\\x#', '/one', 'http://api.test/one']],
+  ],
   ['Nest on Express: a guard of the application', (limiter) => nest('Express', limiter, true), NEST],
   ['Nest on Express: a guard of a controller', (limiter) => nest('Express', limiter, false), NEST],
   ['Nest on Fastify: a guard of the application', (limiter) => nest('Fastify', limiter, true), NEST],

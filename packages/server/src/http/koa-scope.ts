@@ -10,6 +10,8 @@ export interface RoutedByKoa {
   readonly _matchedRoute?: unknown
   /** Set by `koa-mount`: under which path what is run is mounted. */
   readonly mountPath?: unknown
+  /** Koa's own request, which reads `path` from the target that its Node request has. */
+  readonly request?: object
 }
 
 /** Method and route pattern of a request; before routing, the path that the app is mounted under. */
@@ -20,9 +22,15 @@ export function koaScope(context: RoutedByKoa): string {
 }
 
 /** The mark of a mount stays when that has passed a request on; then the path is the whole one again. */
-function mountOf({ path, originalUrl, mountPath }: RoutedByKoa): string {
-  const [whole] = originalUrl.split(/[?#]/, 1)
-  return typeof mountPath === 'string' && whole !== path ? mountPath.replace(/\/+$/, '') : ''
+function mountOf(context: RoutedByKoa): string {
+  const { path, mountPath } = context
+  return typeof mountPath === 'string' && wholePath(context) !== path ? mountPath.replace(/\/+$/, '') : ''
+}
+
+/** The path before any mount, which Koa itself reads: of a target such as `http://host/path`, no text is the path. */
+function wholePath({ request = {}, originalUrl }: RoutedByKoa): unknown {
+  const whole: { readonly path?: unknown } = Object.create(request, { req: { value: { url: originalUrl } } })
+  return whole.path
 }
 
 /** As much of Koa's context as tells whom it believes about addresses. */
