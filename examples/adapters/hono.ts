@@ -1,13 +1,19 @@
 import { getConnInfo } from '@hono/node-server/conninfo'
 import type { Limiter } from '@ratepact/server'
-import { rateLimit } from '@ratepact/server/fetch'
+import { rateLimit, scopeOf } from '@ratepact/server/fetch'
 import { type Context, Hono } from 'hono'
+import { matchedRoutes, routePath } from 'hono/route'
+
+/** The route that answers: of all that match, the first that is not middleware, which takes `next`, too. */
+function routeOf(c: Context): string {
+  return matchedRoutes(c).find(({ handler }) => handler.length < 2)?.path ?? routePath(c, -1)
+}
 
 export function honoApp(limiter: Limiter<string, 'client'>): Hono {
   const limit = rateLimit({
     limiter,
     address: (_request, c: Context) => getConnInfo(c).remote.address,
-    scope: (_request, c: Context) => `${c.req.method} ${c.req.routePath}`,
+    scope: (_request, c: Context) => scopeOf(c.req.method, routeOf(c)),
   })
   const app = new Hono()
   app.use(async (c, next) => {

@@ -14,6 +14,7 @@ import type { KindOf, LiveNameOf, NameOf, Policy } from './policy.js'
 export type { Answer } from './http/answer.js'
 export type { Denied } from './http/denial.js'
 export type { HeaderOptions, MissingPartition } from './http/options.js'
+export { scopeOf } from './http/scope.js'
 
 /** What a user's functions are called with: the request, and whatever the platform hands a handler besides. */
 // biome-ignore lint/suspicious/noExplicitAny: each platform has its own, and the functions say which they want
