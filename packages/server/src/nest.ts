@@ -53,7 +53,8 @@ type Asked = readonly [request: NestRequest, context: NestContext]
  * `Retry-After` and `Cache-Control` are set already. `onDenied` may return another exception to be thrown.
  *
  * Calls that are not HTTP (messages of sockets and microservices, GraphQL) have no head to state limits in and no
- * address: `partition` says who calls, given what Nest has in place of a request.
+ * address: `partition` says who calls, given what Nest has in place of a request, which is undefined at the root of
+ * GraphQL; without it they fail. `skip: (_request, context) => context.getType() !== 'http'` leaves them alone.
  *
  * @throws TypeError or RangeError, when it is made, naming the option, the value and the rule
  * @example @UseGuards(rateLimitGuard({ limiter, partition: (request) => request.user.id }))
@@ -90,7 +91,7 @@ export const rateLimitGuard: MakeLimit<Asked, Asked, NestGuard> = (options: obje
 }
 
 /**
- * A module that guards all of an application.
+ * A module that guards all of an application, what is not HTTP included: see `rateLimitGuard`.
  * @throws TypeError or RangeError, when it is made, naming the option, the value and the rule
  * @example @Module({ imports: [rateLimitModule({ policies: [tokenBucket({ name: 'burst', capacity: 100, refillPerSecond: 2 })] })] })
  */

@@ -74,6 +74,27 @@ describe('A call that is not HTTP', () => {
     await expect(guard.canActivate(called('say', {}))).rejects.toMatchObject({ name: 'PartitionError' })
   })
 
+  it('is left alone where skip says so, and whoever has no address with it', async () => {
+    const guard = rateLimitGuard({
+      policies: [one],
+      skip: (_request, context) => context.getType() !== 'http',
+    })
+    for (let i = 0; i < 3; i += 1) expect(await guard.canActivate(called('say', {}))).toBe(true)
+  })
+
+  it('is counted by its context where there is nothing in place of a request, as at the root of GraphQL', async () => {
+    const guard = rateLimitGuard({
+      policies: [one],
+      store: handStore().store,
+      partition: (_request, context) => (context as ExecutionContextHost).getArgByIndex(2).user,
+      onDenied: (_request, context, decision) => new Error(`${context.getType()} ${decision.outcome}`),
+    })
+    const context = new ExecutionContextHost([undefined, {}, { user: 'ann' }, {}], Chat, Chat.prototype.say)
+    context.setType('graphql')
+    expect(await guard.canActivate(context)).toBe(true)
+    await expect(guard.canActivate(context)).rejects.toThrow(new Error('graphql refused'))
+  })
+
   it('may be answered by an exception of the user', async () => {
     const guard = rateLimitGuard({ policies: [one], partition, onDenied: () => new TypeError('slow down') })
     await guard.canActivate(called('say', { user: 'ann' }))
