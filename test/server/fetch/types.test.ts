@@ -20,6 +20,16 @@ it('a limited handler keeps what its platform hands it', async () => {
   await expect(handler(new Request('https://a.example'))).rejects.toThrow()
 })
 
+it('a handler that may answer nothing is limited to one, and only such', () => {
+  const limit = rateLimit({ policies: [byClient], partition: () => 'c' })
+  const upgrading = limit(async (request: Request, server: { upgrade(request: Request): boolean }) => {
+    if (server.upgrade(request)) return
+    return new Response('no')
+  })
+  expectTypeOf(upgrading).returns.toEqualTypeOf<Promise<Response | undefined>>()
+  expectTypeOf(limit(async () => new Response())).returns.toEqualTypeOf<Promise<Response>>()
+})
+
 it('names and kinds are known from the policies or the limiter', () => {
   rateLimit({
     limiter,
