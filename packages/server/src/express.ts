@@ -4,7 +4,14 @@ import type { Denied } from './http/denial.js'
 import { expressScope, expressTrust, type Routed } from './http/express-scope.js'
 import type { NodeState } from './http/node-judge.js'
 import { proceed } from './http/node-proceed.js'
-import type { ByLimiter, ByPlans, ByPolicies, HttpOptions, NeedsPartition } from './http/options.js'
+import type {
+  ByLimiter,
+  ByPlans,
+  ByPolicies,
+  HttpOptions,
+  NeedsPartition,
+  NeedsPlan,
+} from './http/options.js'
 import type { CandidatesOf, ListIn, NoCandidates } from './limiter-options.js'
 import type { Plans } from './plans.js'
 import type { KindOf, LiveNameOf, NameOf, Policy } from './policy.js'
@@ -71,6 +78,7 @@ export function rateLimit<const P extends readonly Policy[], const C extends rea
 ): ExpressMiddleware
 export function rateLimit<const T extends Plans, const C extends CandidatesOf<T> = NoCandidates>(
   options: ByPlans<T, C> &
+    NeedsPlan &
     ExpressOptions<
       LiveNameOf<T[keyof T]>,
       KindOf<T[keyof T]> | KindOf<ListIn<C>>,
@@ -78,16 +86,19 @@ export function rateLimit<const T extends Plans, const C extends CandidatesOf<T>
     > &
     NeedsPartition<KindOf<T[keyof T]> | KindOf<ListIn<C>>>,
 ): ExpressMiddleware
-export function rateLimit<Name extends string, Kind extends string, Counted extends string>(
-  options: ByLimiter<Name, Kind, Counted> &
+export function rateLimit<
+  Name extends string,
+  Kind extends string,
+  Plan extends string,
+  Counted extends string,
+>(
+  options: ByLimiter<Name, Kind, Counted, Plan> &
     ExpressOptions<NoInfer<Name>, NoInfer<Kind>, NoInfer<Counted>> &
     NeedsPartition<Kind>,
 ): ExpressMiddleware
-export function rateLimit(
-  options: (ByPolicies<readonly Policy[]> | ByPlans<Plans> | ByLimiter<string, string>) & ExpressOptions,
-): ExpressMiddleware {
+export function rateLimit(options: object): ExpressMiddleware {
   const gate = createGate<Asked>('rateLimit', options)
-  const { onDenied } = options
+  const { onDenied } = options as ExpressOptions
 
   return function rateLimit(request, response, next) {
     const node = response as ExpressResponse & NodeState

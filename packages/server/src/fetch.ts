@@ -5,7 +5,7 @@ import type { Denial, Denied } from './http/denial.js'
 import { setDenialHeaders } from './http/denial-head.js'
 import { createFetchStay, isResponse } from './http/fetch-stay.js'
 import type { Head } from './http/head.js'
-import type { ByLimiter, ByPlans, ByPolicies, HttpOptions } from './http/options.js'
+import type { ByLimiter, ByPlans, ByPolicies, HttpOptions, NeedsPlan } from './http/options.js'
 import { scopeOf } from './http/scope.js'
 import type { CandidatesOf, ListIn, NoCandidates } from './limiter-options.js'
 import type { Plans } from './plans.js'
@@ -61,20 +61,25 @@ export function rateLimit<const P extends readonly Policy[], const C extends rea
 ): FetchLimit
 export function rateLimit<const T extends Plans, const C extends CandidatesOf<T> = NoCandidates>(
   options: ByPlans<T, C> &
+    NeedsPlan &
     FetchOptions<
       LiveNameOf<T[keyof T]>,
       KindOf<T[keyof T]> | KindOf<ListIn<C>>,
       NameOf<T[keyof T]> | NameOf<ListIn<C>>
     >,
 ): FetchLimit
-export function rateLimit<Name extends string, Kind extends string, Counted extends string>(
-  options: ByLimiter<Name, Kind, Counted> & FetchOptions<NoInfer<Name>, NoInfer<Kind>, NoInfer<Counted>>,
+export function rateLimit<
+  Name extends string,
+  Kind extends string,
+  Plan extends string,
+  Counted extends string,
+>(
+  options: ByLimiter<Name, Kind, Counted, Plan> &
+    FetchOptions<NoInfer<Name>, NoInfer<Kind>, NoInfer<Counted>>,
 ): FetchLimit
-export function rateLimit(
-  options: (ByLimiter<string, string> | ByPolicies<readonly Policy[]> | ByPlans<Plans>) & FetchOptions,
-): FetchLimit {
+export function rateLimit(options: object): FetchLimit {
   expectWho(options)
-  const { address, ...others } = { ...options }
+  const { address, ...others } = { ...(options as FetchOptions) }
   const gate = createGate<FetchArgs>('rateLimit', typeof options === 'object' ? others : options)
   // A parameter of its own: Deno hands nothing to what declares none.
   return ((handler: FetchHandler) =>
@@ -98,7 +103,7 @@ export function rateLimit(
       const statement = gate.statement(decision, seen)
       const response = decision.allowed
         ? await stay.until(async () => handler(...args)).finally(() => forgetCharged(request, decision))
-        : await deny(gate.denial(decision, seen), options.onDenied?.(request, decision))
+        : await deny(gate.denial(decision, seen), others.onDenied?.(request, decision))
       return statement === undefined || !isResponse(response)
         ? response
         : withHead(response, (head) => statement(response.status, head))

@@ -22,6 +22,9 @@ const policies = [
 ] as const
 const limiter = createLimiter({ policies })
 const byClient = [policies[0]] as const
+const plans = { free: byClient, gold: byClient } as const
+const planned = createLimiter({ plans })
+const planless = createLimiter({ policies: byClient })
 
 it('fit Fastify, as a hook of an app or a route and as a plugin, with its own types in functions', () => {
   const app = Fastify()
@@ -92,6 +95,17 @@ it('fit servers of Node without a framework, with the types of each', () => {
   )
 })
 
+it('a plan is known from the plans or the limiter, else told per call', () => {
+  const limits = [
+    koaLimit({ plans, plan: 'gold' }),
+    koaLimit({ plans, defaultPlan: 'free' }),
+    koaLimit({ plans, plan: (ctx) => (ctx.headers.plan === undefined ? 'free' : 'gold') }),
+    koaLimit({ limiter: planned, plan: 'free' }),
+    koaLimit({ limiter: planned, plan: async (ctx) => String(ctx.headers.plan) }),
+  ]
+  expect(limits).toHaveLength(5)
+})
+
 it('make mistakes errors of the compiler', () => {
   const partition = () => ({ client: 'a', account: 'b' })
   const mistakes = [
@@ -107,6 +121,26 @@ it('make mistakes errors of the compiler', () => {
     () => rateLimitPlugin({ limiter, policies, partition }),
     // @ts-expect-error of node alone
     () => koaLimit({ policies: byClient, onError: () => {} }),
+    // @ts-expect-error a plan that there is not
+    () => koaLimit({ plans, plan: 'gld' }),
+    // @ts-expect-error no plan at all
+    () => koaLimit({ plans }),
+    // @ts-expect-error a plan where there are none
+    () => koaLimit({ policies: byClient, plan: 'gold' }),
+    // @ts-expect-error a plan that the limiter has not
+    () => koaLimit({ limiter: planned, plan: 'gld' }),
+    // @ts-expect-error a plan of a limiter without plans
+    () => koaLimit({ limiter: planless, plan: 'gold' }),
+    // @ts-expect-error a plan that there is not
+    () => nodeLimit({ plans, plan: 'gld' }),
+    // @ts-expect-error no plan at all
+    () => nodeLimit({ plans }),
+    // @ts-expect-error a plan where there are none
+    () => nodeLimit({ policies: byClient, plan: 'gold' }),
+    // @ts-expect-error a plan that the limiter has not
+    () => nodeLimit({ limiter: planned, plan: 'gld' }),
+    // @ts-expect-error a plan of a limiter without plans
+    () => nodeLimit({ limiter: planless, plan: 'gold' }),
   ]
-  expect(mistakes).toHaveLength(6)
+  expect(mistakes).toHaveLength(16)
 })

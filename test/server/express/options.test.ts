@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest'
 const policy = tokenBucket({ name: 'all', capacity: 20, refillPerSecond: 1 })
 const policies = [policy]
 const limiter = createLimiter({ policies })
+const planned = createLimiter({ plans: { a: policies } })
 const byAccount = tokenBucket({ name: 'daily', capacity: 10, refillPerSecond: 1, by: 'account' })
 const limiters =
   'policies, plans, defaultPlan, candidate, store, blocks, denyCache, denyCacheMaxSeconds, leases, shards, random, idSeconds, hold, countInstances, name, metrics, onEvent, onDecision, logger, clock'
@@ -21,6 +22,15 @@ describe('rateLimit', () => {
     expect(rateLimit({ policies, random: () => 0.5, shards: { client: 2 }, denyCache: false })).toBeTypeOf(
       'function',
     )
+  })
+
+  it('takes a plan that there is, one that is told per call, or a default', () => {
+    const plans = { a: policies }
+    rateLimit({ plans, plan: 'a' })
+    rateLimit({ plans, plan: () => 'zz' })
+    rateLimit({ plans, defaultPlan: 'a' })
+    rateLimit({ limiter: planned, plan: 'a' })
+    rateLimit({ limiter: createLimiter({ plans, defaultPlan: 'a' }) })
   })
 
   it.each<readonly [given: unknown, message: string]>([
@@ -82,6 +92,17 @@ describe('rateLimit', () => {
     [
       { policies: [policy, byAccount] },
       'Expected partition to be given to rateLimit: its policies count by "account"',
+    ],
+    [{ plans: { a: policies }, plan: 'zz' }, 'Expected plan to be one of "a", got "zz"'],
+    [{ plans: { a: policies }, defaultPlan: 'a', plan: 'zz' }, 'Expected plan to be one of "a", got "zz"'],
+    [{ plans: { a: policies } }, 'Expected plan to be one of "a", got undefined'],
+    [{ limiter: planned, plan: 'gold' }, 'Expected plan to be one of "a", got "gold"'],
+    [{ limiter: planned }, 'Expected plan to be one of "a", got undefined'],
+    [{ limiter, plan: 'a' }, 'This limiter has no plans, got plan "a"'],
+    [{ policies, plan: 'a' }, 'Expected plan to be left out where there are policies and no plans, got "a"'],
+    [
+      { policies, plan: () => 'a' },
+      'Expected plan to be left out where there are policies and no plans, got a function',
     ],
   ])('refuses %j and says why', (given, message) => {
     expect(() => rateLimit(given as never)).toThrow(message)

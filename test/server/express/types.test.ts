@@ -7,6 +7,9 @@ import { expect, it } from 'vitest'
 const byClient = tokenBucket({ name: 'burst', capacity: 100, refillPerSecond: 2 })
 const byAccount = tokenBucket({ name: 'daily', capacity: 10_000, refillPerSecond: 1, by: 'account' })
 const limiter = createLimiter({ policies: [byClient, byAccount] })
+const plans = { free: [byClient], gold: [byClient] } as const
+const planned = createLimiter({ plans })
+const planless = createLimiter({ policies: [byClient] })
 const handler = (_req: unknown, res: { end(): unknown }) => void res.end()
 
 const isRefusedBy = <Name extends string>(decision: Denied<Name>, name: NoInfer<Name>) =>
@@ -95,6 +98,17 @@ it('fits the types of Express 4', () => {
   expect(app).toBeDefined()
 })
 
+it('a plan is known from the plans or the limiter, else told per call', () => {
+  const limits = [
+    rateLimit({ plans, plan: 'gold' }),
+    rateLimit({ plans, defaultPlan: 'free' }),
+    rateLimit({ plans, plan: (req) => (req.get('x-plan') === undefined ? 'free' : 'gold') }),
+    rateLimit({ limiter: planned, plan: 'free' }),
+    rateLimit({ limiter: planned, plan: async (req) => String(req.get('x-plan')) }),
+  ]
+  expect(limits).toHaveLength(5)
+})
+
 it('makes mistakes errors of the compiler', () => {
   const mistakes = [
     // @ts-expect-error a kind that no policy counts
@@ -125,6 +139,16 @@ it('makes mistakes errors of the compiler', () => {
     () => rateLimit({ policies: [byClient], headers: { draft: 8 } }),
     // @ts-expect-error no such mode
     () => rateLimit({ policies: [byClient], missingPartition: 'ignore' }),
+    // @ts-expect-error a plan that there is not
+    () => rateLimit({ plans, plan: 'gld' }),
+    // @ts-expect-error no plan at all
+    () => rateLimit({ plans }),
+    // @ts-expect-error a plan where there are none
+    () => rateLimit({ policies: [byClient], plan: 'gold' }),
+    // @ts-expect-error a plan that the limiter has not
+    () => rateLimit({ limiter: planned, plan: 'gld' }),
+    // @ts-expect-error a plan of a limiter without plans
+    () => rateLimit({ limiter: planless, plan: 'gold' }),
   ]
-  expect(mistakes).toHaveLength(14)
+  expect(mistakes).toHaveLength(19)
 })

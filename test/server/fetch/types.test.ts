@@ -5,6 +5,9 @@ import { expect, expectTypeOf, it } from 'vitest'
 const byClient = tokenBucket({ name: 'burst', capacity: 100, refillPerSecond: 2 })
 const byAccount = tokenBucket({ name: 'daily', capacity: 10_000, refillPerSecond: 1, by: 'account' })
 const limiter = createLimiter({ policies: [byClient, byAccount] })
+const plans = { free: [byClient], gold: [byClient] } as const
+const planned = createLimiter({ plans })
+const planless = createLimiter({ policies: [byClient] })
 const both = () => ({ client: 'c', account: 'a' })
 
 // What follows is checked by the compiler; that it also runs shows that nothing of it is refused when built.
@@ -46,6 +49,25 @@ it('names and kinds are known from the policies or the limiter', () => {
   rateLimit({ policies: [byClient, byAccount], partition: both, cost: { burst: 2 } })
 })
 
+it('a plan is known from the plans or the limiter, else told per call', () => {
+  const limits = [
+    rateLimit({ plans, plan: 'gold', partition: () => 'c' }),
+    rateLimit({ plans, defaultPlan: 'free', partition: () => 'c' }),
+    rateLimit({
+      plans,
+      plan: (request) => (request.headers.get('x-plan') === undefined ? 'free' : 'gold'),
+      partition: () => 'c',
+    }),
+    rateLimit({ limiter: planned, plan: 'free', partition: () => 'c' }),
+    rateLimit({
+      limiter: planned,
+      plan: async (request) => String(request.headers.get('x-plan')),
+      partition: () => 'c',
+    }),
+  ]
+  expect(limits).toHaveLength(5)
+})
+
 it('makes mistakes errors of the compiler', () => {
   const mistakes = [
     // @ts-expect-error a kind that no policy counts
@@ -66,6 +88,16 @@ it('makes mistakes errors of the compiler', () => {
     () => rateLimit({ limiter, policies: [byClient], partition: both }),
     // @ts-expect-error no such draft
     () => rateLimit({ limiter, partition: both, headers: { draft: 8 } }),
+    // @ts-expect-error a plan that there is not
+    () => rateLimit({ plans, plan: 'gld', partition: () => 'c' }),
+    // @ts-expect-error no plan at all
+    () => rateLimit({ plans, partition: () => 'c' }),
+    // @ts-expect-error a plan where there are none
+    () => rateLimit({ policies: [byClient], plan: 'gold', partition: () => 'c' }),
+    // @ts-expect-error a plan that the limiter has not
+    () => rateLimit({ limiter: planned, plan: 'gld', partition: () => 'c' }),
+    // @ts-expect-error a plan of a limiter without plans
+    () => rateLimit({ limiter: planless, plan: 'gold', partition: () => 'c' }),
   ]
-  expect(mistakes).toHaveLength(9)
+  expect(mistakes).toHaveLength(14)
 })

@@ -11,6 +11,7 @@ import { INSTANCE, instanceIn } from './instance.js'
 import type { AnyHttpOptions } from './options.js'
 import { allOf, createPartition, isPlanned } from './partition.js'
 import type { createPartitionKeys, PartitionKeys } from './partition-keys.js'
+import { expectPlan } from './plan.js'
 import type { Warn } from './warn.js'
 
 /** What a request is asked about by, all but the request itself. */
@@ -52,6 +53,7 @@ export function createAsk<Args extends readonly unknown[]>({
   keysOf,
 }: AskFrom): (args: Args, seen: Seen) => Asked | Promise<Asked> {
   const { cost, scope, plan, onStoreFailure, allow = [], deny = [] } = options
+  expectPlan(options, limiter)
   if (typeof cost !== 'function') expectCost(cost, allOf(limiter))
   const watch = createAddressWatch(adapter, warn)
   const addressFor = (seen: Seen) => {

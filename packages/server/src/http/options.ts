@@ -137,8 +137,14 @@ export interface HttpOptions<
 }
 
 /** A limiter that is there already. */
-export interface ByLimiter<Name extends string, Kind extends string, Counted extends string = Name> {
-  readonly limiter: Limiter<Name, Kind, string, Counted>
+export interface ByLimiter<
+  Name extends string,
+  Kind extends string,
+  Counted extends string = Name,
+  Plan extends string = string,
+> {
+  readonly limiter: Limiter<Name, Kind, Plan, Counted>
+  readonly plan?: PlanOf<Plan>
   /**
    * What calls are held by, and their places made to last by: the clock that the limiter was made with, which it
    * does not tell. @default the machine's
@@ -151,6 +157,7 @@ export interface ByLimiter<Name extends string, Kind extends string, Counted ext
 export interface ByPolicies<P extends readonly Policy[], C extends readonly Policy[] = readonly Policy[]>
   extends Omit<LimiterOptions<P, C>, 'onStoreFailure'> {
   readonly limiter?: undefined
+  readonly plan?: undefined
 }
 
 /** A limiter to be made from these. */
@@ -158,7 +165,14 @@ export interface ByPlans<T extends Plans, C extends CandidatesOf<T> = Candidates
   extends Omit<PlannedLimiterOptions<T, C>, 'onStoreFailure'> {
   readonly limiter?: undefined
   readonly policies?: undefined
+  readonly plan?: PlanOf<keyof T & string>
 }
+
+/** One of the plans that there are, or the function that says so of each call. */
+export type PlanOf<Plan extends string> = NoInfer<Plan> | object | undefined
+
+/** Where there are plans, something must say which of them. */
+export type NeedsPlan = { readonly plan: unknown } | { readonly defaultPlan: unknown }
 
 /** Policies that count anything but `client` need to be told what; the address serves that kind alone. */
 export type NeedsPartition<Kind extends string> = string extends Kind
@@ -186,6 +200,7 @@ export interface MakeLimit<
   <const T extends Plans, const C extends CandidatesOf<T> = NoCandidates>(
     options: Own &
       ByPlans<T, C> &
+      NeedsPlan &
       OptionsFor<
         Args,
         DeniedArgs,
@@ -194,9 +209,9 @@ export interface MakeLimit<
         NameOf<T[keyof T]> | NameOf<ListIn<C>>
       >,
   ): Made
-  <Name extends string, Kind extends string, Counted extends string>(
+  <Name extends string, Kind extends string, Plan extends string, Counted extends string>(
     options: Own &
-      ByLimiter<Name, Kind, Counted> &
+      ByLimiter<Name, Kind, Counted, Plan> &
       OptionsFor<Args, DeniedArgs, NoInfer<Name>, NoInfer<Kind>, NoInfer<Counted>>,
   ): Made
 }
