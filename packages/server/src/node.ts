@@ -60,7 +60,7 @@ export const rateLimit: MakeLimit<Asked, Asked, NodeLimit, NodeOptions> = (optio
   expectFunction('onError', onError)
   const gate = createGate<Asked>(
     'rateLimit',
-    typeof options === 'object' && options !== null ? others : options,
+    typeof options === 'object' && options !== null && !Array.isArray(options) ? others : options,
   )
   const { onDenied } = others as { onDenied?: (...args: unknown[]) => unknown }
 

@@ -43,8 +43,11 @@ const PREFIX = /^([a-zA-Z_:][a-zA-Z0-9_:]*)?$/
  */
 export function prometheusMetrics(options: PrometheusOptions = {}): Metrics {
   const { register, prefix, maxEndpoints, top } = expectOptions(options)
+  // All names are looked for before the first is taken: a try that fails leaves the registry as it was.
+  for (const { name } of [...Object.values(COUNTERS), ...Object.values(HISTOGRAMS), ...Object.values(GAUGES)])
+    expectFree(register, prefix + name)
   const about = (figure: Figure) => ({
-    name: nameIn(register, prefix + figure.name),
+    name: prefix + figure.name,
     help: figure.help,
     labelNames: figure.labels,
     registers: [register],
@@ -85,8 +88,8 @@ function mapped<K extends string, V, M>(record: Readonly<Record<K, V>>, make: (v
   return Object.fromEntries(entries.map(([key, value]) => [key, make(value)])) as Record<K, M>
 }
 
-function nameIn(register: Required<PrometheusOptions>['register'], name: string): string {
-  if (register.getSingleMetric(name) === undefined) return name
+function expectFree(register: Required<PrometheusOptions>['register'], name: string): void {
+  if (register.getSingleMetric(name) === undefined) return
   throw new TypeError(
     `The registry has a metric ${name} already: make prometheusMetrics once and give it to every limiter, or give it a prefix`,
   )
@@ -96,7 +99,8 @@ function expectOptions(options: PrometheusOptions): Required<PrometheusOptions> 
   expectObject('the options of prometheusMetrics', options)
   expectOnly('prometheusMetrics', options, ['register', 'prefix', 'maxEndpoints', 'top'])
   const { register = defaultRegister, prefix = '', maxEndpoints = 100, top = 0 } = options
-  if (typeof (register as Partial<Registry> | null)?.getSingleMetric !== 'function')
+  const { getSingleMetric, registerMetric } = (register ?? {}) as Partial<Registry>
+  if (typeof getSingleMetric !== 'function' || typeof registerMetric !== 'function')
     throw new TypeError(expected('register', 'a Registry of prom-client', register))
   if (typeof prefix !== 'string' || !PREFIX.test(prefix))
     throw new TypeError(expected('prefix', `a beginning of a name, matching ${PREFIX.source}`, prefix))

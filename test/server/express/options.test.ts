@@ -73,6 +73,7 @@ describe('rateLimit', () => {
     ],
     [{ policies, settle: 1 }, 'Expected settle to be a function, got 1'],
     [{ policies, scope: 3 }, 'Expected scope to be a text or a function, got 3'],
+    [{ policies, headers: [] }, 'Expected headers to be false or an object, got an array of 0'],
     [{ policies, headers: true }, 'Expected headers to be false or an object, got true'],
     [{ policies, headers: { draft: 8 } }, 'Expected headers.draft to be one of 11, 12, "dual", got 8'],
     [{ policies, headers: { hints: 1 } }, 'Expected headers.hints to be one of true, false, got 1'],

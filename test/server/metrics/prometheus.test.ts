@@ -228,6 +228,18 @@ describe('a program with prometheusMetrics', () => {
     expect(value('rate_limit_requests_allowed_total')).toBe(1)
   })
 
+  it('leaves a registry as it was that has one of the names already', async () => {
+    const register = new Registry()
+    prometheusMetrics({ register })
+    const names = register.getMetricsAsArray().map((metric) => metric.name)
+    const last = names.at(-1) as string
+    for (const other of names) if (other !== last) register.removeSingleMetric(other)
+    expect(() => prometheusMetrics({ register })).toThrow(`The registry has a metric ${last} already`)
+    expect(register.getMetricsAsArray().map((metric) => metric.name)).toEqual([last])
+    register.removeSingleMetric(last)
+    prometheusMetrics({ register })
+  })
+
   it('has the names that it is told to, in the default registry if none is named', async () => {
     onTestFinished(() => defaultRegister.clear())
     prometheusMetrics({ prefix: 'shop_' })
@@ -268,6 +280,10 @@ describe('a program with prometheusMetrics', () => {
       'Unknown option "registry" of prometheusMetrics; it takes register, prefix, maxEndpoints, top',
     ],
     [{ register: {} }, 'Expected register to be a Registry of prom-client, got an object'],
+    [
+      { register: { getSingleMetric() {} } },
+      'Expected register to be a Registry of prom-client, got an object',
+    ],
     [
       { prefix: 'a-' },
       'Expected prefix to be a beginning of a name, matching ^([a-zA-Z_:][a-zA-Z0-9_:]*)?$, got "a-"',

@@ -12,7 +12,8 @@ const LONGEST_LIST = 1000
 export function createAddressList(option: string, given: unknown): (address: Address | undefined) => boolean {
   if (!Array.isArray(given) || given.length > LONGEST_LIST)
     throw new TypeError(expected(option, `an array of at most ${LONGEST_LIST} addresses and ranges`, given))
-  const ranges = given.map((entry) => rangeOf(option, entry))
+  // Not map, which passes holes over.
+  const ranges = Array.from(given, (entry) => rangeOf(option, entry))
   return (address) =>
     address !== undefined &&
     ranges.some(
@@ -25,10 +26,10 @@ function rangeOf(option: string, entry: unknown): [first: ipaddr.IPv6, bits: num
   const [text = '', bits, ...more] = typeof entry === 'string' ? entry.split('/') : []
   const first = addressIn(text)
   const most = first?.kind() === 'ipv4' ? 32 : 128
-  const length = bits === undefined ? most : /^\d{1,3}$/.test(bits) ? Number(bits) : Number.NaN
+  const length = bits === undefined ? most : /^(0|[1-9]\d{0,2})$/.test(bits) ? Number(bits) : Number.NaN
   // Of IPv4 inside IPv6 the bits would be counted from elsewhere.
   const mixed = bits !== undefined && most === 32 && text.includes(':')
-  if (first === undefined || mixed || more.length > 0 || !(length <= most))
+  if (first === undefined || mixed || text.includes('%') || more.length > 0 || !(length <= most))
     throw new TypeError(expected(`${option}[…]`, 'an address or a range such as "203.0.113.0/24"', entry))
   return [first as ipaddr.IPv6, length]
 }

@@ -287,7 +287,7 @@ function expectLimiter(limiter: unknown): void {
 
 function expectHeaders(headers: unknown): void {
   if (headers === undefined || headers === false) return
-  if (typeof headers !== 'object' || headers === null)
+  if (typeof headers !== 'object' || headers === null || Array.isArray(headers))
     throw new TypeError(expected('headers', 'false or an object', headers))
   expectOnly('headers', headers, ['draft', 'hints', 'legacy', 'partitionKey'])
   const { draft, hints = true, legacy = false, partitionKey } = headers as Readonly<Record<string, unknown>>
