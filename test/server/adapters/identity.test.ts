@@ -303,3 +303,28 @@ describe('What is made for each request', () => {
     expect(warnings).toEqual([told])
   })
 })
+
+describe('Calls that all come from one address', () => {
+  it('are told of once where it is a near one', async () => {
+    const warnings: string[] = []
+    let address = '127.0.0.1'
+    const start = () => {
+      const limit = fetchLimit({
+        policies: [all],
+        address: () => address,
+        onWarning: (text) => void warnings.push(text),
+      })
+      return limit(() => new Response(null))
+    }
+    const [near, far, varied] = [start(), start(), start()]
+    for (let i = 0; i < 1001; i += 1) await near(new Request('http://api.test/'))
+    expect(warnings).toEqual([expect.stringContaining('the first 1000 calls all came from 127.0.0.1')])
+    for (let i = 0; i < 1001; i += 1) {
+      address = '203.0.113.7'
+      await far(new Request('http://api.test/'))
+      address = i === 0 ? '10.0.0.2' : '10.0.0.1'
+      await varied(new Request('http://api.test/'))
+    }
+    expect(warnings).toHaveLength(1)
+  })
+})

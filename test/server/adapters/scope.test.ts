@@ -264,6 +264,22 @@ describe('A bucket per scope', () => {
   )
 })
 
+it('a call that its function names no scope for has that of its route', async () => {
+  const limiter = perScope() as Limiter
+  const limit = nodeLimit({ limiter, scope: ({ url }) => (url === '/named' ? 'named' : undefined) })
+  const ask = askHttp1(await listen(limit((_request, response) => response.end())))
+  const counts: unknown[] = []
+  for (const [path, method] of [
+    ['/named'],
+    ['/x', 'GET'],
+    ['/x', 'POST'],
+    ['/x', 'GET'],
+    ['/named'],
+  ] as const)
+    counts.push(await used(ask, path, method))
+  expect(counts).toEqual([1, 1, 1, 2, 2])
+})
+
 it('a plugin of Fastify limits the context that it is registered in, and nothing beside it', async () => {
   const limiter = perScope() as Limiter
   const port = await fastify(async (app) => {

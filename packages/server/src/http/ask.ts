@@ -74,7 +74,7 @@ export function createAsk<Args extends readonly unknown[]>({
     const call: Call = {}
     const units = typeof cost === 'function' ? await cost(...args) : cost
     if (units !== undefined) call.cost = units
-    if (scoped) call.scope = typeof scope === 'function' ? await scope(...args) : (scope ?? seen.scope())
+    if (scoped) call.scope = (typeof scope === 'function' ? await scope(...args) : scope) ?? seen.scope()
     const instance = limiter.countsInstances ? instanceIn(seen.header(INSTANCE)) : undefined
     if (instance !== undefined) call.instance = instance
     if (onStoreFailure !== undefined) call.onStoreFailure = onStoreFailure

@@ -85,10 +85,10 @@ export interface HttpOptions<
   readonly cost?: Cost<Name> | UserFunction<Args, Cost<Name>>
   /**
    * What is called, for policies that count per scope and for metrics; asked only where there are such. Keep the values
-   * few: each is a bucket of its own for everybody.
+   * few: each is a bucket of its own for everybody. A function that says undefined leaves a call with the default.
    * @default the method and the route's pattern, `GET /orders/:id`
    */
-  readonly scope?: string | UserFunction<Args, string>
+  readonly scope?: string | UserFunction<Args, string | undefined>
   /** By which plan a call is judged, for a limiter with plans. It must answer within the limiter's deadline. */
   readonly plan?: string | UserFunction<Args, string>
   /** Calls for which it says true pass uncounted. @default none */
