@@ -15,7 +15,6 @@
 --- @include "includes/counter"
 --- @include "includes/log"
 
-local now = now_us()
 local reply = { now }
 
 -- What is in use after a change: what is taken goes no further than the most, what is given back no lower than 0.

@@ -16,7 +16,6 @@
 --- @include "includes/window"
 --- @include "includes/advance"
 
-local now = now_us()
 local reply = { now }
 
 local function tell(given, kept, ends, used, lost)

@@ -8,7 +8,6 @@
 --- @include "includes/now"
 --- @include "includes/block"
 
-local now = now_us()
 local reply = { now }
 for i = 1, #KEYS do
   reply[i + 1] = block_left(KEYS[i], now) ~= 0 and 1 or 0
@@ -18,7 +17,7 @@ for i = 1, #KEYS do
     redis.call('DEL', KEYS[i])
   else
     local block = string.format('%.0f %s', now + ARGV[1], ARGV[1])
-    redis.call('SET', KEYS[i], block, 'PX', math.ceil(ARGV[1] / 1000))
+    redis.call('SET', KEYS[i], block, 'PX', string.format('%d', math.ceil(ARGV[1] / 1000)))
   end
 end
 return reply

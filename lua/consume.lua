@@ -40,7 +40,6 @@
 -- How often an admission is repeated to who asks again by the same id.
 local REPEATS = 3
 
-local now = now_us()
 local reply, words = { now }, 1
 local asked = 0
 local healed = {}
@@ -216,7 +215,7 @@ end
 
 -- Remembers an admission, and how often it has been repeated; or that a group was charged.
 local function remember(key, lasts, repeats)
-  call('SET', key, string.format('%.0f %s', now + lasts, repeats), 'PX', ceil(lasts / 1000))
+  call('SET', key, string.format('%.0f %s', now + lasts, repeats), 'PX', string.format('%d', ceil(lasts / 1000)))
 end
 
 -- Which of the groups tried are charged. Returns whether any is charged instead of a check that is not.

@@ -8,7 +8,6 @@
 --- @include "includes/now"
 --- @include "includes/lease"
 
-local now = now_us()
 local reply = { now }
 for i = 1, #KEYS do
   local from = (i - 1) * 4

@@ -8,7 +8,6 @@
 --- @include "includes/now"
 --- @include "includes/record"
 
-local now = now_us()
 local arg = 1
 for i = 1, #KEYS do
   local key = KEYS[i]

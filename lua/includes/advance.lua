@@ -72,7 +72,7 @@ local function write_advances(key, now, level, own, terms, policy)
     parts[i + 1] = pack(TERM, terms[i].ends, terms[i].held)
   end
   local lasts = longest_term(terms, now)
-  redis.call('SET', key, table.concat(parts), 'PX', ceil(lasts / 1000))
+  redis.call('SET', key, table.concat(parts), 'PX', string.format('%d', ceil(lasts / 1000)))
 end
 
 -- Holds more or less until an instant; returns what is held until then. Terms stay by their end, none is empty.

@@ -59,7 +59,7 @@ local function tell_crowd(key, threes, instance, now, tell)
   end
   if changed then
     local lasts = math.min(LONGEST_SEEN, math.max(LEAST_SEEN, threes.longest * #seen / SEEN_SIZE))
-    call('SET', key, seen, 'PX', lasts + FRESH)
+    call('SET', key, seen, 'PX', string.format('%d', lasts + FRESH))
   end
   for i = 1, #threes do
     tell(crowd_count(seen, threes[i], ms))

@@ -9,4 +9,4 @@ local LARGEST = 4503599627370496
 local MOST_ENTRIES = 1024
 
 local call, try = redis.call, redis.pcall
-local pack, unpack_struct, ceil = struct.pack, struct.unpack, math.ceil
+local pack, unpack_struct, ceil, format = struct.pack, struct.unpack, math.ceil, string.format

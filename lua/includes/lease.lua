@@ -66,7 +66,7 @@ end
 -- Keeps the key for as long as the last place may be held.
 local function leases_live(key, now, last)
   local lasts = math.min(last - now, LONGEST_LEASE)
-  redis.call('PEXPIRE', key, math.ceil(lasts / 1000))
+  redis.call('PEXPIRE', key, string.format('%d', math.ceil(lasts / 1000)))
 end
 
 -- Takes places; `last` is when the last of those ends that are taken.

@@ -66,7 +66,7 @@ local function log_settle(key, now, policy)
     redis.call('LTRIM', key, 0, index - 1)
   end
   redis.call('RPUSH', key, pack(CALL, now, units, base))
-  redis.call('PEXPIRE', key, ceil(policy.length / 1000))
+  redis.call('PEXPIRE', key, string.format('%d', ceil(policy.length / 1000)))
 end
 
 -- Units used; when the first of them comes back; when `cost` fits; when it would fit again had it been taken; the
@@ -129,5 +129,5 @@ local function log_add(key, now, cost, first, total, policy)
     redis.call('LTRIM', key, first, -1)
   end
   redis.call('RPUSH', key, pack(CALL, now, cost, total))
-  redis.call('PEXPIRE', key, ceil(policy.length / 1000))
+  redis.call('PEXPIRE', key, string.format('%d', ceil(policy.length / 1000)))
 end

@@ -62,6 +62,6 @@ local function write_record(key, record, now)
   if last == now then
     call('DEL', key)
   else
-    call('SET', key, record, 'PX', ceil((last - now) / 1000))
+    call('SET', key, record, 'PXAT', format('%d', ceil(last / 1000)))
   end
 end

@@ -19,23 +19,42 @@ const SEEN = 'if not seen[key] then seen[key] = { read_record(key) } end record,
 /** Changes are made to the scripts as they ship: without comments and indents. */
 export const mutants: readonly Mutant[] = [
   ...[
-    ['a record', "'PX', ceil((last - now) / 1000))", "'EX', 1e9)"],
-    ['a record', ", record, 'PX', ceil((last - now) / 1000))", ', record)'],
-    ['a bucket alone', ", unit), 'PX', ceil(lasts / 1000))", ', unit))'],
-    ['a log', "redis.call('PEXPIRE', key, ceil(policy.length / 1000))", ''],
-    ['leases', "redis.call('PEXPIRE', key, math.ceil(lasts / 1000))", ''],
-    ['an id', ", repeats), 'PX', ceil(lasts / 1000))", ', repeats))'],
-    ['a block', ", block, 'PX', math.ceil(ARGV[1] / 1000))", ', block)'],
-    ['a set of processes', ", seen, 'PX', lasts + FRESH)", ', seen)'],
-    ['what is known of units taken ahead', "(parts), 'PX', ceil(lasts / 1000))", '(parts))'],
+    ['a record', ", record, 'PXAT', format('%d', ceil(last / 1000)))", ", record, 'EX', 1e9)"],
+    ['a record', ", record, 'PXAT', format('%d', ceil(last / 1000)))", ', record)'],
+    ['a bucket alone', ", unit), 'PXAT', format('%d', ceil(ends / 1000)))", ', unit))'],
+    ['buckets alone', ", after, 'PXAT', format('%d', ceil(last / 1000)))", ', after)'],
+    ['a log', "redis.call('PEXPIRE', key, string.format('%d', ceil(policy.length / 1000)))", ''],
+    ['leases', "redis.call('PEXPIRE', key, string.format('%d', math.ceil(lasts / 1000)))", ''],
+    ['an id', ", repeats), 'PX', string.format('%d', ceil(lasts / 1000)))", ', repeats))'],
+    ['a block', ", block, 'PX', string.format('%d', math.ceil(ARGV[1] / 1000)))", ', block)'],
+    ['a set of processes', ", seen, 'PX', string.format('%d', lasts + FRESH))", ', seen)'],
+    [
+      'what is known of units taken ahead',
+      "(parts), 'PX', string.format('%d', ceil(lasts / 1000)))",
+      '(parts))',
+    ],
   ].map(([what, part = '', by = '']) =>
     mutant('keys live no longer than they must', `${what} lives for ever, or nearly`, part, by),
   ),
   ...[
-    ['a record', 'ceil((last - now) / 1000)', 'ceil((last - now) / 1000000)'],
-    ['a bucket alone', "unit), 'PX', ceil(lasts / 1000)", "unit), 'PX', ceil(lasts / 1000000)"],
-    ['a log', 'key, ceil(policy.length / 1000)', 'key, ceil(policy.length / 1000000)'],
-    ['leases', 'key, math.ceil(lasts / 1000)', 'key, math.ceil(lasts / 1000000)'],
+    [
+      'a record',
+      "record, 'PXAT', format('%d', ceil(last /",
+      "record, 'PX', format('%d', ceil((last - now) / 1000 /",
+    ],
+    [
+      'a bucket alone',
+      "unit), 'PXAT', format('%d', ceil(ends /",
+      "unit), 'PX', format('%d', ceil((ends - now) / 1000 /",
+    ],
+    [
+      'buckets alone',
+      "after, 'PXAT', format('%d', ceil(last /",
+      "after, 'PX', format('%d', ceil((last - now) / 1000 /",
+    ],
+    ['buckets alone', 'if ends > last then', 'if ends < last then'],
+    ['a log', "'%d', ceil(policy.length / 1000)", "'%d', ceil(policy.length / 1000000)"],
+    ['leases', "'%d', math.ceil(lasts / 1000)", "'%d', math.ceil(lasts / 1000000)"],
   ].map(([what, part = '', by = '']) =>
     mutant('keys live for as long as they must', `${what} expires a thousand times too early`, part, by),
   ),
@@ -53,9 +72,21 @@ export const mutants: readonly Mutant[] = [
   ),
   mutant(
     'a refusal takes nothing',
+    'nothing is ever said to be in use of a bucket alone',
+    'return reply or { now }',
+    'return { now }',
+  ),
+  mutant(
+    'a refusal takes nothing',
     'the last of several buckets decides alone',
     'fits = fits and level + need',
     'fits = level + need',
+  ),
+  mutant(
+    'a refusal takes nothing',
+    'the last of several buckets of which one unit is taken decides alone',
+    'fits = fits and level + unit',
+    'fits = level + unit',
   ),
   mutant(
     'a refusal takes nothing',
@@ -119,8 +150,8 @@ export const mutants: readonly Mutant[] = [
   mutant(
     'clocks of processes do not matter',
     'the time is that of the process that asks',
-    "local time = redis.call('TIME')\nreturn time[1] * 1000000 + time[2]",
-    'return ARGV[#ARGV] + 0',
+    "local time = redis.call('TIME')\nlocal now = time[1] * 1000000 + time[2]",
+    'local now = ARGV[#ARGV] + 0',
   ),
   mutant('calls at once are counted exactly', 'a key is read once for all checks of a trip', READ, SEEN),
   mutant(
@@ -182,7 +213,7 @@ export const mutants: readonly Mutant[] = [
   ...(
     [
       ['bucket', 'nothing comes back to a bucket alone', '(now - written) * rate', '0'],
-      ['bucket', 'a look is a charge', "takes = ARGV[10] + 0, ARGV[3] == '1'", 'takes = ARGV[10] + 0, true'],
+      ['bucket', 'a look is a charge', 'need, queue = ARGV[5] + 0', 'need, queue = math.abs(ARGV[5])'],
       ['queue', 'a queue is never too long', 'level <= queue then', 'true then'],
       ['calendar', 'a window ends a µs late', 'if ends <= now then', 'if ends < now then'],
       ['calendar', 'windows begin with calls', 'now - now % length + length', 'now + length'],

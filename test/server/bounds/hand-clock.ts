@@ -38,6 +38,9 @@ local redis = { pcall = real.pcall, call = function(...)
     return { 0, ARGV[#ARGV] }
   end
   for i, word in ipairs(words) do
+    if word == 'PXAT' then
+      word, words[i], words[i + 1] = 'PX', 'PX', words[i + 1] - math.floor(ARGV[#ARGV] / 1000)
+    end
     if word == 'PX' or word == 'PEXPIRE' then
       local at = word == 'PX' and i + 1 or 3
       words[at] = words[at] + 3600000

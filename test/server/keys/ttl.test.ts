@@ -92,12 +92,12 @@ async function lives(): Promise<ReadonlyMap<string, number>> {
   return new Map(keys.map((key, i) => [key, times[i] ?? -2] as const))
 }
 
-/** The longest that a key may live, by what it holds. */
+/** The longest that a key may live, by what it holds; the instant that Redis is told is rounded up to a ms. */
 function longest(key: string, kept: readonly Kept[], inDebt: boolean): number {
   if (key.includes('|id:')) return ID_S * 1000
   if (key.endsWith('|!')) return BLOCK_S * 1000
   if (key.endsWith('|n')) return CROWD_MS
-  return Math.max(...kept.map(({ longestMs, inDebtMs }) => (inDebt ? inDebtMs : longestMs)))
+  return Math.max(...kept.map(({ longestMs, inDebtMs }) => (inDebt ? inDebtMs : longestMs))) + 1
 }
 
 async function expectLives(kept: readonly Kept[], inDebt: boolean, after: string): Promise<void> {

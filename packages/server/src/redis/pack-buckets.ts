@@ -1,3 +1,4 @@
+import { mostInUse } from '../algorithm/debt.js'
 import type { Reading } from '../algorithm/meter.js'
 import type { Check } from '../call.js'
 import { doFit } from '../fit.js'
@@ -25,13 +26,13 @@ export function packBuckets(ops: readonly Op[], options: KeyOptions, rowOf: RowO
     if (shape < 0) shape = shapes.push(op) - 1
     shaped += String.fromCharCode(FIRST_NAME + shape)
   }
-  // Most often there is one shape, and then it need not be said who has it.
-  const args = [String(shapes.length), shapes.length === 1 ? '' : shaped]
-  for (const shape of shapes) tell(shape, rowOf, args)
+  const args = argumentsFor(shapes, shaped, rowOf)
   return { script: 'buckets', keys, args, read: (answer) => readBuckets(answer, ops as readonly Check[]) }
 }
 
 const FIRST_NAME = 48
+/** What is needed by a check that charges nothing. */
+const LOOK = '-1'
 
 function asksBuckets(op: Op): op is Check {
   if (op.kind !== 'consume' && op.kind !== 'peek') return false
@@ -58,18 +59,48 @@ function hasShape(one: Check, other: Check): boolean {
   return true
 }
 
-function tell({ kind, charges }: Check, rowOf: RowOf, args: string[]): void {
-  args.push(String(kind === 'consume' ? charges.length : -charges.length))
+function argumentsFor(shapes: readonly Check[], shaped: string, rowOf: RowOf): readonly string[] {
+  const args: string[] = []
+  const [shape] = shapes
+  if (shape !== undefined && shapes.length === 1 && shape.charges.length === 1) {
+    tell(shape, isPlain(shape, rowOf), rowOf, args)
+    return args
+  }
+  // Where there is one shape, it need not be said who has it.
+  args.push('', String(shapes.length), shapes.length === 1 ? '' : shaped)
+  for (const each of shapes) {
+    const short = isPlain(each, rowOf)
+    args.push(String(each.kind === 'consume' ? each.charges.length : -each.charges.length), short ? '4' : '7')
+    tell(each, short, rowOf, args)
+  }
+  return args
+}
+
+/** Whether a check takes one unit of each policy, and all policies are as they mostly are: then no more need be said. */
+function isPlain({ kind, charges }: Check, rowOf: RowOf): boolean {
+  if (kind !== 'consume') return false
+  for (const { policy, cost } of charges) {
+    const [, , , , most, queue, bound] = rowOf(policy)
+    if (cost !== 1 || queue !== most || Number(bound) !== mostInUse(Number(most), Number(most))) return false
+  }
+  return true
+}
+
+/** An argument costs Redis a third of what reading a key does, so there are no more than are needed. */
+function tell({ kind, charges }: Check, short: boolean, rowOf: RowOf, args: string[]): void {
   for (const { policy, cost } of charges) {
     const [id = '', , unit = '', rate = '', most = '', queue = '', bound = ''] = rowOf(policy)
-    args.push(id, unit, rate, most, queue, bound, String(unitsIn(policy, cost)))
+    args.push(id, unit, rate, most)
+    if (!short) args.push(kind === 'consume' ? String(unitsIn(policy, cost)) : LOOK, queue, bound)
   }
 }
 
 function readBuckets(answer: unknown, checks: readonly Check[]): readonly Reply[] {
   const total = checks.reduce((sum, { charges }) => sum + charges.length, 1)
-  const numbers = numbersIn(answer, total)
-  const healed = numbers.length === total ? undefined : new Set(numbers.slice(total))
+  // The time alone: nothing is in use.
+  const isTime = Array.isArray(answer) && answer.length === 1
+  const numbers = numbersIn(answer, isTime ? 1 : total)
+  const healed = numbers.length <= total ? undefined : new Set(numbers.slice(total))
   const nowUs = numbers[0] ?? 0
   let word = 1
   return checks.map(({ charges }) => {
