@@ -36,9 +36,10 @@ export function createPartition<Seen>(
   }
 
   function find(given: PartitionInput, seen: Seen): Found {
-    if (partition !== undefined) watch(seen, given)
-    if (byClient && typeof given === 'string' && given !== '') return { value: given }
-    const record = recordOf(given)
+    const plain = byClient && typeof given === 'string' && given !== ''
+    const record = plain ? undefined : recordOf(given)
+    if (partition !== undefined) watch(seen, record ?? given)
+    if (plain) return { value: given }
     if (record === undefined) return { value: given }
     const missing = kinds.filter((kind) => isMissing(Object.hasOwn(record, kind) ? record[kind] : undefined))
     if (missing.length === 0) return { value: record }
