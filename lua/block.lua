@@ -6,6 +6,7 @@
   Returns the time in microseconds, then for each key 1 if there was a block before, else 0
 ]]
 --- @include "includes/now"
+--- @include "includes/digits"
 --- @include "includes/block"
 
 local reply = { now }
@@ -17,7 +18,7 @@ for i = 1, #KEYS do
     redis.call('DEL', KEYS[i])
   else
     local block = string.format('%.0f %s', now + ARGV[1], ARGV[1])
-    redis.call('SET', KEYS[i], block, 'PX', string.format('%d', math.ceil(ARGV[1] / 1000)))
+    redis.call('SET', KEYS[i], block, 'PX', digits(ARGV[1] / 1000))
   end
 end
 return reply

@@ -215,7 +215,7 @@ end
 
 -- Remembers an admission, and how often it has been repeated; or that a group was charged.
 local function remember(key, lasts, repeats)
-  call('SET', key, string.format('%.0f %s', now + lasts, repeats), 'PX', string.format('%d', ceil(lasts / 1000)))
+  call('SET', key, string.format('%.0f %s', now + lasts, repeats), 'PX', digits(lasts / 1000))
 end
 
 -- Which of the groups tried are charged. Returns whether any is charged instead of a check that is not.

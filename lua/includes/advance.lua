@@ -3,6 +3,8 @@
 -- bytes; then for each term, by their end: when it ends, the ticks held until then. The level is written so high that it
 -- falls, by the end of the last term, to what has been used and is held: so whoever knows only the level never hands
 -- out what a process holds.
+--- @include "includes/digits"
+
 local ADVANCES, TERM = '>I7I7I7I7I7', '>I7I7'
 local ADVANCES_SIZE, TERM_SIZE = 35, 14
 -- Nothing is good for longer; a state that says so was written before the clock was set back.
@@ -72,7 +74,7 @@ local function write_advances(key, now, level, own, terms, policy)
     parts[i + 1] = pack(TERM, terms[i].ends, terms[i].held)
   end
   local lasts = longest_term(terms, now)
-  redis.call('SET', key, table.concat(parts), 'PX', string.format('%d', ceil(lasts / 1000)))
+  redis.call('SET', key, table.concat(parts), 'PX', digits(lasts / 1000))
 end
 
 -- Holds more or less until an instant; returns what is held until then. Terms stay by their end, none is empty.

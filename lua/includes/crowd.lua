@@ -1,5 +1,7 @@
 -- Client processes that share buckets, each set under a key of its own: a record of fixed-size entries, the process seen
 -- last first. An entry is the hash of a process's name (6 bytes), the millisecond at which it was last admitted (6).
+--- @include "includes/digits"
+
 local SEEN, SEEN_SIZE = '>I6I6', 12
 local MOST_SEEN = 256
 -- One that was seen so shortly before is not written down again (ms).
@@ -59,7 +61,7 @@ local function tell_crowd(key, threes, instance, now, tell)
   end
   if changed then
     local lasts = math.min(LONGEST_SEEN, math.max(LEAST_SEEN, threes.longest * #seen / SEEN_SIZE))
-    call('SET', key, seen, 'PX', string.format('%d', lasts + FRESH))
+    call('SET', key, seen, 'PX', digits(lasts + FRESH))
   end
   for i = 1, #threes do
     tell(crowd_count(seen, threes[i], ms))

@@ -1,5 +1,6 @@
 -- Places of calls that run, each policy under a key of its own: a sorted set of leases by the instant at which they
 -- end.
+--- @include "includes/digits"
 
 -- No place is held for longer (microseconds).
 local LONGEST_LEASE = 86400000000
@@ -66,7 +67,7 @@ end
 -- Keeps the key for as long as the last place may be held.
 local function leases_live(key, now, last)
   local lasts = math.min(last - now, LONGEST_LEASE)
-  redis.call('PEXPIRE', key, string.format('%d', math.ceil(lasts / 1000)))
+  redis.call('PEXPIRE', key, digits(lasts / 1000))
 end
 
 -- Takes places; `last` is when the last of those ends that are taken.

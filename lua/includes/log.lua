@@ -1,6 +1,8 @@
 -- Sliding window logs, each under a key of its own: a list of the calls, oldest first. A call is its instant in
 -- microseconds (7 bytes), its units (7), and the units of all calls before it (7), so that what lies between two calls
 -- is a difference.
+--- @include "includes/digits"
+
 local CALL = '>I7I7I7'
 local CALL_SIZE = 21
 local DAMAGED = 'no call of a log'
@@ -66,7 +68,7 @@ local function log_settle(key, now, policy)
     redis.call('LTRIM', key, 0, index - 1)
   end
   redis.call('RPUSH', key, pack(CALL, now, units, base))
-  redis.call('PEXPIRE', key, string.format('%d', ceil(policy.length / 1000)))
+  redis.call('PEXPIRE', key, digits(policy.length / 1000))
 end
 
 -- Units used; when the first of them comes back; when `cost` fits; when it would fit again had it been taken; the
@@ -129,5 +131,5 @@ local function log_add(key, now, cost, first, total, policy)
     redis.call('LTRIM', key, first, -1)
   end
   redis.call('RPUSH', key, pack(CALL, now, cost, total))
-  redis.call('PEXPIRE', key, string.format('%d', ceil(policy.length / 1000)))
+  redis.call('PEXPIRE', key, digits(policy.length / 1000))
 end

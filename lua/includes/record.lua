@@ -1,5 +1,6 @@
 -- The reading and writing of what is stored under one key.
 --- @include "includes/entry"
+--- @include "includes/digits"
 
 -- The record under a key, '' where there is none. A value of another type or length is no record: the second
 -- result says so. Any other error is the server's and is raised.
@@ -62,6 +63,6 @@ local function write_record(key, record, now)
   if last == now then
     call('DEL', key)
   else
-    call('SET', key, record, 'PXAT', format('%d', ceil(last / 1000)))
+    call('SET', key, record, 'PXAT', digits(last / 1000))
   end
 end

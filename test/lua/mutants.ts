@@ -19,29 +19,21 @@ const SEEN = 'if not seen[key] then seen[key] = { read_record(key) } end record,
 /** Changes are made to the scripts as they ship: without comments and indents. */
 export const mutants: readonly Mutant[] = [
   ...[
-    ['a record', ", record, 'PXAT', format('%d', ceil(last / 1000)))", ", record, 'EX', 1e9)"],
-    ['a record', ", record, 'PXAT', format('%d', ceil(last / 1000)))", ', record)'],
+    ['a record', ", record, 'PXAT', digits(last / 1000))", ", record, 'EX', 1e9)"],
+    ['a record', ", record, 'PXAT', digits(last / 1000))", ', record)'],
     ['a bucket alone', ", unit), 'PXAT', format('%d', ceil(ends / 1000)))", ', unit))'],
     ['buckets alone', ", after, 'PXAT', format('%d', ceil(last / 1000)))", ', after)'],
-    ['a log', "redis.call('PEXPIRE', key, string.format('%d', ceil(policy.length / 1000)))", ''],
-    ['leases', "redis.call('PEXPIRE', key, string.format('%d', math.ceil(lasts / 1000)))", ''],
-    ['an id', ", repeats), 'PX', string.format('%d', ceil(lasts / 1000)))", ', repeats))'],
-    ['a block', ", block, 'PX', string.format('%d', math.ceil(ARGV[1] / 1000)))", ', block)'],
-    ['a set of processes', ", seen, 'PX', string.format('%d', lasts + FRESH))", ', seen)'],
-    [
-      'what is known of units taken ahead',
-      "(parts), 'PX', string.format('%d', ceil(lasts / 1000)))",
-      '(parts))',
-    ],
+    ['a log', "redis.call('PEXPIRE', key, digits(policy.length / 1000))", ''],
+    ['leases', "redis.call('PEXPIRE', key, digits(lasts / 1000))", ''],
+    ['an id', ", repeats), 'PX', digits(lasts / 1000))", ', repeats))'],
+    ['a block', ", block, 'PX', digits(ARGV[1] / 1000))", ', block)'],
+    ['a set of processes', ", seen, 'PX', digits(lasts + FRESH))", ', seen)'],
+    ['what is known of units taken ahead', "(parts), 'PX', digits(lasts / 1000))", '(parts))'],
   ].map(([what, part = '', by = '']) =>
     mutant('keys live no longer than they must', `${what} lives for ever, or nearly`, part, by),
   ),
   ...[
-    [
-      'a record',
-      "record, 'PXAT', format('%d', ceil(last /",
-      "record, 'PX', format('%d', ceil((last - now) / 1000 /",
-    ],
+    ['a record', "record, 'PXAT', digits(last /", "record, 'PX', digits((last - now) / 1000 /"],
     [
       'a bucket alone',
       "unit), 'PXAT', format('%d', ceil(ends /",
@@ -53,8 +45,8 @@ export const mutants: readonly Mutant[] = [
       "after, 'PX', format('%d', ceil((last - now) / 1000 /",
     ],
     ['buckets alone', 'if ends > last then', 'if ends < last then'],
-    ['a log', "'%d', ceil(policy.length / 1000)", "'%d', ceil(policy.length / 1000000)"],
-    ['leases', "'%d', math.ceil(lasts / 1000)", "'%d', math.ceil(lasts / 1000000)"],
+    ['a log', 'key, digits(policy.length / 1000)', 'key, digits(policy.length / 1000000)'],
+    ['leases', 'key, digits(lasts / 1000)', 'key, digits(lasts / 1000000)'],
   ].map(([what, part = '', by = '']) =>
     mutant('keys live for as long as they must', `${what} expires a thousand times too early`, part, by),
   ),

@@ -33,8 +33,8 @@ const START_US = 1_796_000_000_000_000
  */
 function onHandClock(name: string): string {
   return assemble(name, { 'includes/now': CLOCK })
-    .replace(/'PXAT', format\('%d', ceil\(\w+ \/ 1000\)\)/g, "'PX', 3600000")
-    .replace(/(math\.)?ceil\(((policy\.)?length|lasts|ARGV\[\w+\]) \/ 1000\)/g, '3600000')
+    .replace(/'PXAT', (?:format\('%d', ceil\(\w+ \/ 1000\)\)|digits\(\w+ \/ 1000\))/g, "'PX', 3600000")
+    .replace(/digits\(((policy\.)?length|lasts|ARGV\[\w+\]) \/ 1000\)/g, '3600000')
 }
 
 function memoryBench(): Bench {
