@@ -83,7 +83,7 @@ local function log_used(key, now, cost, policy)
   if first == length then
     return 0, 0, now, cost + asked > quota and now + window or now, first, 0
   end
-  local made, _, base = log_call(key, first)
+  local made, own, base = log_call(key, first)
   local _, last, before = log_call(key, -1)
   local used = units_between(base, before + last)
   -- Nothing is refused only while there is a debt.
@@ -99,7 +99,9 @@ local function log_used(key, now, cost, policy)
   local over, again = used + asked - quota, used + cost + asked - quota
   local fits_at = over > 0 and back_at(over) or now
   local again_at = again <= 0 and now or again <= used and back_at(again) or now + window
-  return used, made + window, fits_at, again_at, first, before + last
+  -- Of a call that was given back nothing comes back.
+  local first_at = own > 0 and made + window or back_at(1)
+  return used, first_at, fits_at, again_at, first, before + last
 end
 
 -- The same of a log in which no call is from the future; where one is in the midst of others, it is no log of ours.

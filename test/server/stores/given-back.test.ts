@@ -46,6 +46,25 @@ for (const bench of benches)
       expect(await limiter.peek('a')).toMatchObject({ limits: [{ available: 4 }] })
     })
 
+    it('of a call that was given back nothing comes back: a log waits for the next', async () => {
+      const { store, advance } = bench.open()
+      const policies = [slidingWindowLog({ name: 'log', quota: 9, windowSeconds: 10 })]
+      const limiter = createLimiter({ ...settings, policies, store })
+      onTestFinished(() => limiter.close())
+      const calls: Decision<'log'>[] = []
+      for (let nth = 0; nth < 3; nth += 1) {
+        calls.push(await limiter.consume('a', { cost: 2 }))
+        advance(1000)
+      }
+      const [first, second] = calls as [Decision<'log'>, Decision<'log'>]
+      await limiter.refund(first, 1)
+      expect(await limiter.peek('a')).toMatchObject({ limits: [{ available: 4, effectiveWindowMs: 7000 }] })
+      await limiter.refund(first)
+      expect(await limiter.peek('a')).toMatchObject({ limits: [{ available: 5, effectiveWindowMs: 8000 }] })
+      await limiter.refund(second)
+      expect(await limiter.peek('a')).toMatchObject({ limits: [{ available: 7, effectiveWindowMs: 9000 }] })
+    })
+
     it('an id stands for no call of another partition', async () => {
       const limiter = createLimiter({ ...settings, policies: both, store: bench.open().store })
       onTestFinished(() => limiter.close())

@@ -69,13 +69,13 @@ export function readLog(log: Log, cost: number, nowUs: number, policy: SlidingWi
   const { quota, windowUs } = policy
   const { first, used } = counted(log, nowUs, windowUs)
   const asked = unitsAwaited(cost, used + cost <= quota)
-  const oldest = log.calls[first]
-  if (oldest === undefined) return [0, 0, nowUs, cost + asked > quota ? nowUs + windowUs : nowUs]
+  if (used === 0) return [0, 0, nowUs, cost + asked > quota ? nowUs + windowUs : nowUs]
   const fits = used + asked <= quota ? nowUs : backAt(log, first, used + asked - quota, windowUs)
   const over = used + cost + asked - quota
   // With the cost taken the same calls come back first, and the taken units last.
   const again = over <= 0 ? nowUs : over <= used ? backAt(log, first, over, windowUs) : nowUs + windowUs
-  return [used, oldest.atUs + windowUs, fits, again]
+  // Not when the oldest call does: it may have been given back.
+  return [used, backAt(log, first, 1, windowUs), fits, again]
 }
 
 /** A charge is looked for among so many calls that came after it; beyond that it stays. */
