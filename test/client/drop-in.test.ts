@@ -1,5 +1,6 @@
-import { createFetch } from '@ratepact/client'
+import { type ClientEvent, createFetch } from '@ratepact/client'
 import { describe, expect, it, onTestFinished } from 'vitest'
+import { fakeServer, respond } from './fake.js'
 import { type Handler, inTurn, serve } from './http.js'
 
 const site: Handler = (seen, response) => {
@@ -62,6 +63,41 @@ describe('the answer is what fetch gives', () => {
     expect(response.bodyUsed).toBe(true)
     expect(await copy.text()).toBe('{"a":1}')
     await expect(response.text()).rejects.toBeInstanceOf(TypeError)
+  })
+})
+
+describe('a member of init that is undefined', () => {
+  const options = {
+    'no options': {},
+    'an instance': { tellInstance: true },
+    'a key': { retry: { idempotencyKey: true } },
+  }
+  const init = {
+    headers: undefined,
+    method: undefined,
+    referrer: undefined,
+    body: undefined,
+  } as unknown as RequestInit
+  for (const [name, given] of Object.entries(options)) {
+    it(`takes nothing from a Request, by a client with ${name}`, async () => {
+      const server = await serve(site)
+      const headers = { authorization: 'Bearer one', 'content-type': 'application/json' }
+      const request = () => new Request(`${server.url}/text`, { method: 'POST', headers, body: '{}' })
+      for (const send of [fetch, createFetch(given)]) await (await send(request(), init)).text()
+      const [bare, ours] = server.seen
+      for (const field of Object.keys(headers)) expect(ours?.headers[field]).toBe(bare?.headers[field])
+      expect([ours?.method, String(ours?.body)]).toEqual(['POST', '{}'])
+    })
+  }
+
+  it('leaves a Request the partition of its credential', async () => {
+    const partitions: string[] = []
+    const { fetch } = fakeServer(() => respond(429, { 'retry-after': '9' }))
+    const onEvent = ({ partition }: ClientEvent): void => void partitions.push(partition)
+    const api = createFetch({ fetch, maxAttempts: 1, onEvent })
+    for (const authorization of ['one', 'two'])
+      await api(new Request('http://api.test/', { headers: { authorization } }), init)
+    expect(new Set(partitions).size).toBe(2)
   })
 })
 

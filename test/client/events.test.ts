@@ -140,4 +140,56 @@ describe('onEvent', () => {
     expect((await clock.runUntil(again ?? Promise.reject())).status).toBe(200)
     expect(sent).toHaveLength(3)
   })
+
+  // The second call waits behind the first, which is refused once.
+  const told = ['waiting', 'refused', 'retrying', 'answered'] as const
+  for (const type of told) {
+    it(`may close the client when it is told of ${type}`, async () => {
+      const { clock, fetch } = fakeServer((number) => respond(number === 1 ? 429 : 200), 10)
+      let closed: Promise<void> | undefined
+      const api = createFetch({
+        fetch,
+        clock,
+        onEvent(event) {
+          if (event.type === type) closed ??= api.close()
+        },
+      })
+      const calls = Promise.allSettled([api(url), api(url)])
+      await clock.runUntil(calls)
+      await clock.runUntil(closed ?? Promise.reject(new Error(`Nobody was told of ${type}`)))
+      expect(api.queue).toMatchObject({ waiting: 0, inFlight: 0 })
+    })
+
+    it(`may abort the calls when it is told of ${type}, at once`, async () => {
+      const { clock, fetch } = fakeServer((number) => respond(number === 1 ? 429 : 200), 1000)
+      const stop = new AbortController()
+      let abortedMs = Number.NaN
+      const api = createFetch({
+        fetch,
+        clock,
+        onEvent(event) {
+          if (event.type !== type || stop.signal.aborted) return
+          abortedMs = clock.now()
+          stop.abort(new Error('enough'))
+        },
+      })
+      const endedMs = [api(url, { signal: stop.signal }), api(url, { signal: stop.signal })].map((call) =>
+        call.catch(() => {}).then(() => clock.now()),
+      )
+      // One that has its answer keeps it.
+      expect(await clock.runUntil(Promise.all(endedMs))).toEqual([abortedMs, abortedMs])
+    })
+  }
+
+  it('may abort a call when it is told that it waits, and so end its wait', async () => {
+    const { clock, fetch } = fakeServer(() => respond(200), 1000)
+    const stop = new AbortController()
+    const onEvent = ({ type }: ClientEvent): void =>
+      void (type === 'waiting' && stop.abort(new Error('enough')))
+    const api = createFetch({ fetch, clock, onEvent })
+    const first = api(url)
+    await expect(api(url, { signal: stop.signal })).rejects.toThrow('enough')
+    expect(clock.now()).toBe(0)
+    expect((await clock.runUntil(first)).status).toBe(200)
+  })
 })

@@ -25,7 +25,12 @@ export function readGiven(input: FetchInput, given: RequestInit): Given {
   const init: RequestInit = all
   if ('rateLimit' in all) Reflect.deleteProperty(all, 'rateLimit')
   if (init.headers !== undefined) init.headers = copyHeaders(init.headers as GivenHeaders)
-  if (isRequest(input)) return { input, init: { ...variable(input), ...init }, rateLimit }
+  if (isRequest(input)) {
+    // To fetch a member that is undefined is none.
+    for (const [name, value] of Object.entries(variable(input)))
+      if (all[name] === undefined) all[name] = value
+    return { input, init, rateLimit }
+  }
   // A URL may be changed, and anything else asked twice may give two answers.
   return { input: typeof input === 'object' ? String(input) : input, init, rateLimit }
 }

@@ -80,8 +80,10 @@ export class Queue {
       this.#leave(waiter)
       throw turn.refuse(this.waitMs(route, cost), 'queue-full')
     }
+    const waiting = this.#wait(waiter)
+    // Whoever is told of it may abort the call or close the client, so it waits by now.
     this.#held?.(this.first)
-    return this.#wait(waiter)
+    return waiting
   }
 
   /** A flight has ended, and the pace knows. */
