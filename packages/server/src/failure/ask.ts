@@ -1,4 +1,5 @@
 import type { Clock } from '@ratepact/contract'
+import { listOf } from '../list.js'
 import type { Op, Reply, Store } from '../store.js'
 import type { Breaker } from './breaker.js'
 import type { Breakers } from './breakers.js'
@@ -29,7 +30,7 @@ export function createAsk(store: Store, clock: Clock, breakers: Breakers): Ask {
   function ask(op: Op, breaker?: Breaker, nth = 0): Reply | Promise<Reply> {
     let answer: ReturnType<Store['run']>
     try {
-      answer = store.run([op], timeoutMs)
+      answer = store.run(listOf(op), timeoutMs)
       if (isList(answer)) return read(answer, op, breaker)
     } catch (error) {
       // Whoever fails at once keeps nobody waiting.

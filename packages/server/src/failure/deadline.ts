@@ -1,11 +1,17 @@
 import type { Clock } from '@ratepact/contract'
 import { StoreError } from './store-error.js'
 
-interface Waiting {
+/** A class, since there is one for each call: see `listOf`. */
+class Waiting {
   dueMs: number
   /** Whether it has been put off because this process stood still. */
-  putOff: boolean
+  putOff = false
   readonly expire: () => void
+
+  constructor(dueMs: number, expire: () => void) {
+    this.dueMs = dueMs
+    this.expire = expire
+  }
 }
 
 /** A timer that is so late shows that the process stood still, not that nobody answered. */
@@ -73,12 +79,9 @@ export function createDeadline(clock: Clock, timeoutMs: number): Deadline {
   return {
     race: <T, R>(promise: Promise<T>, read: (value: T) => R, blame = same) =>
       new Promise<R>((resolve, reject) => {
-        const entry: Waiting = {
-          dueMs: clock.now() + timeoutMs,
-          putOff: false,
-          expire: () =>
-            reject(blame(new StoreError('timeout', `The store did not answer within ${timeoutMs} ms`))),
-        }
+        const entry = new Waiting(clock.now() + timeoutMs, () =>
+          reject(blame(new StoreError('timeout', `The store did not answer within ${timeoutMs} ms`))),
+        )
         waiting.add(entry)
         if (timer === undefined) arm()
         promise.then(

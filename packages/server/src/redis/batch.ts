@@ -1,12 +1,13 @@
 import { neverRun, StoreError } from '../failure/store-error.js'
+import { listOf } from '../list.js'
 import type { Op, Reply } from '../store.js'
 import type { Connection } from './connection.js'
 import { faultOf } from './fault.js'
 import type { KeyOptions } from './key.js'
-import { createPack, type ScriptName } from './pack.js'
+import { type Call, createPack, type ScriptName } from './pack.js'
 import type { Routes } from './routes.js'
 import type { Script } from './script.js'
-import { type Group, groupsOf, type Waiting } from './waiting.js'
+import { type Group, groupsOf, Waiting } from './waiting.js'
 
 /** Gathers the ops of one turn of the event loop and sends them together. */
 export interface Batch {
@@ -52,6 +53,16 @@ export function createBatch(
     if (underWay.size === 0) idle()
   }
 
+  function answer(waiting: Waiting, reply: Reply): void {
+    over(waiting)
+    waiting.answered(reply)
+  }
+
+  function fail(waiting: Waiting, error: StoreError): void {
+    over(waiting)
+    waiting.failed(error)
+  }
+
   function flush(): void {
     clearImmediate(scheduled)
     scheduled = undefined
@@ -59,22 +70,22 @@ export function createBatch(
     dropOverdue()
     const due = queue
     if (due.length > 0) lastSent = due.length
-    queue = []
-    const corked = new Set<Connection>()
+    queue = listOf()
     const groups = groupsOf(due)
+    const corked = groups.length > 1 ? new Set<Connection>() : undefined
     for (const waiting of groups) {
-      const [{ place, via }] = waiting
+      const { place, via } = waiting[0]
       const connection = routes().at(place, via)
       if (connection === undefined) keepBack(waiting)
       else {
-        if (groups.length > 1 && !corked.has(connection)) {
+        if (corked !== undefined && !corked.has(connection)) {
           connection.link.cork()
           corked.add(connection)
         }
         send(connection, waiting)
       }
     }
-    for (const { link } of corked) link.uncork()
+    if (corked !== undefined) for (const { link } of corked) link.uncork()
   }
 
   function keepBack(waiting: readonly Waiting[]): void {
@@ -87,11 +98,12 @@ export function createBatch(
    * had its first chance yet is sent however late that comes: it is this process that was late.
    */
   function dropOverdue(): void {
+    if (!queue.some(isKept)) return
     const now = performance.now()
     const overdue = queue.filter(({ kept, dueMs }) => kept && dueMs <= now)
     if (overdue.length === 0) return
     queue = queue.filter(({ kept, dueMs }) => !kept || dueMs > now)
-    for (const { place, fail } of overdue) fail(notConnected(place))
+    for (const waiting of overdue) fail(waiting, notConnected(waiting.place))
   }
 
   function notConnected(place: number): StoreError {
@@ -102,27 +114,43 @@ export function createBatch(
   }
 
   function send(connection: Connection, waiting: Group): void {
-    const [{ whole, via, place }] = waiting
-    const call = pack(waiting.map(({ op }) => op))
-    const answered = connection.sent()
+    const { whole, via } = waiting[0]
+    const call = pack(waiting.map(opOf))
+    const over = connection.sent()
     // Its own answer says nothing that the next one does not.
     if (via !== undefined) connection.link.command('ASKING').catch(() => {})
-    scripts[call.script]
-      .run(connection.link, call.keys, call.args, whole)
-      .finally(answered)
-      .then((answer) => {
-        const replies = call.read(answer)
-        for (let i = 0; i < waiting.length; i += 1) waiting[i]?.answer(replies[i] as Reply)
-      })
-      .catch((error: unknown) => {
-        if (!sendAgain(waiting, error)) fail(waiting, place, error)
-      })
+    const failed = (error: unknown) => {
+      over()
+      failAll(waiting, error)
+    }
+    try {
+      scripts[call.script].run(connection.link, call.keys, call.args, whole).then((said) => {
+        over()
+        read(call, waiting, said)
+      }, failed)
+    } catch (error) {
+      // A client may be anybody's.
+      failed(error)
+    }
   }
 
-  function fail(waiting: Group, place: number, error: unknown): void {
+  function read(call: Call, waiting: Group, said: unknown): void {
+    let replies: readonly Reply[]
+    try {
+      replies = call.read(said)
+    } catch (error) {
+      failAll(waiting, error)
+      return
+    }
+    for (let i = 0; i < waiting.length; i += 1) answer(waiting[i] as Waiting, replies[i] as Reply)
+  }
+
+  /** Unless they can be sent again. */
+  function failAll(waiting: Group, error: unknown): void {
+    if (sendAgain(waiting, error)) return
     const cause = faultOf(error)
-    routes().troubled(place, cause)
-    for (const one of waiting) one.fail(cause)
+    routes().troubled(waiting[0].place, cause)
+    for (const one of waiting) fail(one, cause)
   }
 
   /** Queues calls again that certainly did not run, and gives up those that nobody waits for. */
@@ -132,7 +160,7 @@ export function createBatch(
     const cause = faultOf(error)
     // By its caller and not by the time: that may have passed while this process stood still, its answers unread.
     const again = waiting.filter((one) => one.detours < MOST_DETOURS && !one.givenUp)
-    for (const one of waiting) if (!again.includes(one)) one.fail(cause)
+    for (const one of waiting) if (!again.includes(one)) fail(one, cause)
     for (const one of again) {
       one.detours += 1
       one.dueMs = Math.max(one.dueMs, performance.now() + AGAIN_MS)
@@ -158,24 +186,9 @@ export function createBatch(
         if (closed) throw new StoreError('closed', 'The store is closed', UNSENT)
         if (underWay.size >= MOST_UNDER_WAY)
           throw new StoreError('overloaded', `Redis has left ${MOST_UNDER_WAY} calls unanswered`, UNSENT)
-        const waiting: Waiting = {
-          op,
-          place: routes().placeOf(op),
-          dueMs: performance.now() + deadlineMs,
-          kept: false,
-          givenUp: false,
-          detours: 0,
-          whole: false,
-          via: undefined,
-          answer(reply) {
-            over(waiting)
-            resolve(read(reply))
-          },
-          fail(error) {
-            over(waiting)
-            reject(error)
-          },
-        }
+        const dueMs = performance.now() + deadlineMs
+        const answered = (reply: Reply) => resolve(read(reply))
+        const waiting = new Waiting(op, routes().placeOf(op), dueMs, answered, reject)
         // Where calls come one by one, none need wait for others to travel with.
         soon ||= underWay.size === 0 && lastSent === 1
         underWay.add(waiting)
@@ -193,7 +206,7 @@ export function createBatch(
         return undefined
       }
       const why = notConnected(waiting.place)
-      waiting.fail(why)
+      fail(waiting, why)
       return why
     },
     ready: flush,
@@ -215,7 +228,10 @@ export function createBatch(
       closed = true
       clearImmediate(scheduled)
       queue = []
-      for (const { fail } of underWay) fail(new StoreError('closed', 'The store was closed'))
+      for (const one of underWay) fail(one, new StoreError('closed', 'The store was closed'))
     },
   }
 }
+
+const isKept = ({ kept }: Waiting) => kept
+const opOf = ({ op }: Waiting) => op

@@ -143,8 +143,9 @@ export function openShared(link: SharedLink): Connection {
   }
 }
 
-interface Unanswered {
-  readonly atMs: number
+/** A class, since there is one for each call: see `listOf`. */
+class Unanswered {
+  readonly atMs = performance.now()
 }
 
 /** Calls that have not been answered, oldest first; tells when the oldest has waited for too long. */
@@ -174,7 +175,7 @@ function createUnanswered(mostMs: number, silent: () => void) {
 
   return {
     add(): () => unknown {
-      const call = { atMs: performance.now() }
+      const call = new Unanswered()
       calls.add(call)
       if (timer === undefined) watch()
       return () => calls.delete(call)

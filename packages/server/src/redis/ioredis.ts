@@ -88,8 +88,9 @@ export function sharedIoredis(client: IoredisCommands, onReady: () => void): Sha
 
 function linkOf(client: IoredisCommands): Omit<Link, 'ready'> {
   return {
-    evalsha: (sha, keys, args) => client.evalsha(sha, keys.length, ...keys, ...args),
-    eval: (script, keys, args) => client.eval(script, keys.length, ...keys, ...args),
+    // Spread at the end of the arguments and nowhere else, or a list of them is made by a literal first: see `listOf`.
+    evalsha: (sha, keys, args) => client.evalsha(sha, keys.length, ...keys.concat(args)),
+    eval: (script, keys, args) => client.eval(script, keys.length, ...keys.concat(args)),
     command: (name = '', ...words) => client.call(name, ...words),
     cork: () => streamOf(client)?.cork?.(),
     uncork: () => streamOf(client)?.uncork?.(),

@@ -92,10 +92,21 @@ export function sharedNodeRedis(client: NodeRedisCommands, onReady: () => void):
 
 function linkOf(client: () => NodeRedisCommands): Omit<Link, 'ready' | 'command'> {
   return {
-    evalsha: (sha, keys, args) => client().evalSha(sha, { keys: [...keys], arguments: [...args] }),
-    eval: (script, keys, args) => client().eval(script, { keys: [...keys], arguments: [...args] }),
+    evalsha: (sha, keys, args) => client().evalSha(sha, new Words(keys, args)),
+    eval: (script, keys, args) => client().eval(script, new Words(keys, args)),
     // It writes what a turn has brought together by itself.
     cork: () => {},
     uncork: () => {},
+  }
+}
+
+/** What a script is given. A class, since there is one for each call: see `listOf`. */
+class Words {
+  readonly keys: string[]
+  readonly arguments: string[]
+
+  constructor(keys: readonly string[], args: readonly string[]) {
+    this.keys = keys.slice()
+    this.arguments = args.slice()
   }
 }

@@ -22,5 +22,5 @@ export function packAdjust(ops: readonly Op[], options: KeyOptions, rowOf: RowOf
 }
 
 function argumentsOf({ policy, units, mark, top }: Change, rowOf: RowOf): readonly string[] {
-  return [...rowOf(policy), String(mark), String(unitsIn(policy, units)), String(top)]
+  return [...rowOf(policy).words, String(mark), String(unitsIn(policy, units)), String(top)]
 }

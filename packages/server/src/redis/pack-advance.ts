@@ -16,7 +16,7 @@ export function packAdvances(ops: readonly Op[], options: KeyOptions, rowOf: Row
       keyFor(policy, owner, options),
       aheadKey(policy, owner, options),
     ]),
-    args: advances.flatMap((advance) => [...rowOf(advance.policy), ...numbersOf(advance)]),
+    args: advances.flatMap((advance) => [...rowOf(advance.policy).words, ...numbersOf(advance)]),
     read(answer) {
       const numbers = numbersIn(answer, 1 + advances.length * WORDS)
       return advances.map((_, i) =>

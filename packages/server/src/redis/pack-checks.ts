@@ -1,31 +1,43 @@
 import type { Reading } from '../algorithm/meter.js'
 import type { Check } from '../call.js'
+import { CheckReply } from '../check-reply.js'
 import { doFit } from '../fit.js'
+import { listOf } from '../list.js'
 import type { Charge, Op, Reply, TrialReply } from '../store.js'
 import { numbersIn } from './answer.js'
+import { CheckCall } from './check-call.js'
 import type { KeyOptions } from './key.js'
 import type { Call } from './pack.js'
 import { crowdsOf, type Place, placesOf } from './places.js'
 import { blockKey, onceKey, type RowOf, wordsOf } from './row.js'
-import { createShapes } from './shape.js'
+import { Shapes } from './shape.js'
 import { chargesIn } from './trials.js'
 
-interface Asked {
+/** A class, since there may be one for each call: see `listOf`. */
+class Asked {
   readonly op: Check
   /** Those of its trials too. */
   readonly charges: readonly Charge[]
   readonly places: readonly Place[]
   readonly crowds: readonly Place[]
+
+  constructor(op: Check, charges: readonly Charge[], places: readonly Place[], crowds: readonly Place[]) {
+    this.op = op
+    this.charges = charges
+    this.places = places
+    this.crowds = crowds
+  }
 }
 
 const NONE: readonly Place[] = []
+const NOTHING: Reading = []
 
 /** Packs checks into one call of the script `consume`; see its head for the form. */
 export function packChecks(ops: readonly Op[], options: KeyOptions, rowOf: RowOf): Call {
-  const shapes = createShapes(rowOf)
-  const keys: string[] = []
-  const names: string[] = []
-  const asked: Asked[] = []
+  const shapes = new Shapes(rowOf)
+  const keys = listOf<string[]>()
+  const names = listOf<string[]>()
+  const asked = listOf<Asked[]>()
   let shaped = ''
   for (const op of ops) {
     if (op.kind !== 'consume' && op.kind !== 'peek') continue
@@ -39,14 +51,10 @@ export function packChecks(ops: readonly Op[], options: KeyOptions, rowOf: RowOf
     if (op.crowd !== undefined && crowds.length > 0) names.push(String(op.crowd.instance))
     for (const { key } of crowds) keys.push(key)
     shaped += shapes.nameOf(op, places, crowds)
-    asked.push({ op, charges, places, crowds })
+    asked.push(new Asked(op, charges, places, crowds))
   }
-  return {
-    script: 'consume',
-    keys,
-    args: shapes.argumentsFor(shaped, names),
-    read: (answer) => readChecks(answer, asked),
-  }
+  const args = shapes.argumentsFor(shaped, names)
+  return new CheckCall('consume', keys, args, (answer) => readChecks(answer, asked))
 }
 
 function readChecks(answer: unknown, asked: readonly Asked[]): readonly Reply[] {
@@ -57,9 +65,9 @@ function readChecks(answer: unknown, asked: readonly Asked[]): readonly Reply[] 
   let nth = 0
   let word = 1
 
-  function readCharges({ charges, places }: Asked) {
-    const readings = new Array<Reading>(charges.length)
-    const fresh: number[] = []
+  /** Their readings, and the positions of those that were begun afresh. */
+  function readCharges({ charges, places }: Asked, fresh: number[]): readonly Reading[] {
+    const readings = charges.map((): Reading => NOTHING)
     for (const { indexes } of places)
       for (const index of indexes) {
         const { policy } = charges[index] as Charge
@@ -69,7 +77,7 @@ function readChecks(answer: unknown, asked: readonly Asked[]): readonly Reply[] 
         readings[index] = reading
         if (healed?.has(nth)) fresh.push(index)
       }
-    return { readings, healed: fresh }
+    return readings
   }
 
   function readCrowds(charges: readonly Charge[], crowds: readonly Place[]): readonly number[] {
@@ -83,27 +91,22 @@ function readChecks(answer: unknown, asked: readonly Asked[]): readonly Reply[] 
     const blocked = op.blocks.length === 0 ? 0 : (numbers[word++] ?? 0)
     const before = op.once === undefined ? 0 : numbers[word++]
     const replayed = before === ADMITTED && blocked === 0
-    const { readings, healed: fresh } = readCharges(each)
+    const fresh = listOf<number[]>()
+    const readings = readCharges(each, fresh)
     const fits = doFit(charges, readings, 0, op.charges.length)
-    const reply: Reply = {
+    const reply = new CheckReply(
       nowUs,
-      admitted: blocked === 0 && (fits || replayed),
-      blockedUs: blocked < 0 ? Number.POSITIVE_INFINITY : blocked,
+      blocked === 0 && (fits || replayed),
+      op.trials === undefined ? readings : readings.slice(0, op.charges.length),
+      blocked < 0 ? Number.POSITIVE_INFINITY : blocked,
       replayed,
-      readings,
-      healed: fresh,
-    }
-    if (op.crowd === undefined && op.trials === undefined) return reply
-    const instances = op.crowd === undefined ? undefined : { instances: readCrowds(op.charges, crowds) }
-    if (op.trials === undefined) return { ...reply, ...instances }
+      fresh,
+    )
+    if (op.crowd !== undefined) reply.instances = readCrowds(op.charges, crowds)
     const charging = op.kind === 'consume' && blocked === 0
-    const may = { beside: charging && fits && !replayed, instead: charging && before === 0 }
-    return {
-      ...reply,
-      ...instances,
-      readings: readings.slice(0, op.charges.length),
-      trials: readTrials(each, readings, may),
-    }
+    const trials = readTrials(each, readings, charging && fits && !replayed, charging && before === 0)
+    if (trials !== undefined) reply.trials = trials
+    return reply
   })
 }
 
@@ -113,16 +116,26 @@ const ADMITTED = 1
 function readTrials(
   { op, charges }: Asked,
   readings: readonly Reading[],
-  may: { readonly beside: boolean; readonly instead: boolean },
-): readonly TrialReply[] {
-  let from = op.charges.length
-  return (op.trials ?? []).map(({ mode, charges: own }) => {
-    const to = from + own.length
-    const taken = may[mode] && doFit(charges, readings, from, to)
-    const reply = { readings: readings.slice(from, to), taken }
-    from = to
-    return reply
+  beside: boolean,
+  instead: boolean,
+): readonly TrialReply[] | undefined {
+  let to = op.charges.length
+  return op.trials?.map(({ mode, charges: own }) => {
+    const from = to
+    to += own.length
+    const may = mode === 'beside' ? beside : instead
+    return new Tried(readings.slice(from, to), may && doFit(charges, readings, from, to))
   })
+}
+
+class Tried implements TrialReply {
+  readonly readings: readonly Reading[]
+  readonly taken: boolean
+
+  constructor(readings: readonly Reading[], taken: boolean) {
+    this.readings = readings
+    this.taken = taken
+  }
 }
 
 /** How many numbers the script answers for a check. */

@@ -9,19 +9,34 @@ import { digest, type KeyOptions, keyOf } from './key.js'
 /** How many arguments a policy takes. */
 export const ROW = 7
 
-/** A policy as the scripts take it: id, kind, three numbers, a fourth, the most that may be in use. */
-export type RowOf = (policy: Policy) => readonly string[]
+/** A policy as the scripts take it. */
+export interface Row {
+  /** Id, kind, three numbers, a fourth, the most that may be in use. */
+  readonly words: readonly string[]
+  /** Of a bucket: its id and its first three numbers. */
+  readonly short: readonly string[]
+  /** Of a bucket: whether these tell the others, which they mostly do. */
+  readonly plain: boolean
+}
+
+export type RowOf = (policy: Policy) => Row
 
 /** Makes rows, each once: policies do not change, and are asked about with every check. */
 export function createRows(): RowOf {
-  const rows = new WeakMap<Policy, readonly string[]>()
+  const rows = new WeakMap<Policy, Row>()
   return (policy) => {
     const known = rows.get(policy)
     if (known !== undefined) return known
-    const row = [String(policyId(policy)), ...numbersOf(policy), String(mostKept(policy))]
+    const row = rowFor([String(policyId(policy)), ...numbersOf(policy), String(mostKept(policy))])
     rows.set(policy, row)
     return row
   }
+}
+
+function rowFor(words: readonly string[]): Row {
+  const [id = '', , unit = '', rate = '', most = '', queue, bound] = words
+  const usual = mostInUse(Number(most), Number(most))
+  return { words, short: [id, unit, rate, most], plain: queue === most && Number(bound) === usual }
 }
 
 function numbersOf(policy: Policy): readonly string[] {

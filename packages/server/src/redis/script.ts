@@ -7,12 +7,12 @@ export interface Script {
   run(link: Link, keys: readonly string[], args: readonly string[], whole: boolean): Promise<unknown>
 }
 
-export function createScript(source: string, extra: () => readonly string[] = () => []): Script {
+export function createScript(source: string, extra?: () => readonly string[]): Script {
   const sha = createHash('sha1').update(source).digest('hex')
   return {
-    async run(link, keys, args, whole) {
-      const all = [...args, ...extra()]
-      return await (whole ? link.eval(source, keys, all) : link.evalsha(sha, keys, all))
+    run(link, keys, args, whole) {
+      const all = extra === undefined ? args : args.concat(extra())
+      return whole ? link.eval(source, keys, all) : link.evalsha(sha, keys, all)
     },
   }
 }

@@ -1,7 +1,8 @@
 import { expected, expectInteger, expectObject, expectOneOf, expectOnly } from '../expect.js'
 import { StoreError } from '../failure/store-error.js'
+import { listOf } from '../list.js'
 import { KIND } from '../policy.js'
-import type { Op, Store, StoreEvent } from '../store.js'
+import type { Op, Reply, Store, StoreEvent } from '../store.js'
 import { createBatch } from './batch.js'
 import { checkRedis } from './check.js'
 import { knownClient, type RedisClient } from './client.js'
@@ -46,6 +47,8 @@ export interface Scripts {
   /** Arguments appended to each call. */
   readonly extra?: () => readonly string[]
 }
+
+const alone = (reply: Reply): readonly Reply[] => listOf(reply)
 
 /** So long at most a store that is closed waits for answers to what it was asked before. */
 const LONGEST_END_MS = 1000
@@ -119,9 +122,9 @@ export function createRedisStore(client: RedisClient, options: RedisStoreOptions
     run(ops, deadlineMs) {
       if (closing !== undefined)
         return Promise.reject(new StoreError('closed', 'The store is closed', { mayHaveRun: false }))
-      const [first] = ops
+      const first = ops[0]
       if (apart !== undefined) return Promise.all(ops.map((op) => apart.add(op, deadlineMs)))
-      if (first !== undefined && ops.length === 1) return batch.add(first, deadlineMs, (reply) => [reply])
+      if (first !== undefined && ops.length === 1) return batch.add(first, deadlineMs, alone)
       return Promise.all(ops.map((op) => batch.add(op, deadlineMs, (reply) => reply)))
     },
     withdraw: (apart ?? batch).withdraw,

@@ -3,7 +3,7 @@ import type { Charge } from '../store.js'
 
 /** All charges of a check: its own, then those of its trials. */
 export function chargesIn({ charges, trials }: Check): readonly Charge[] {
-  return trials === undefined ? charges : [...charges, ...trials.flatMap((trial) => trial.charges)]
+  return trials === undefined ? charges : charges.concat(trials.flatMap((trial) => trial.charges))
 }
 
 /** One character for each trial: how it is charged. */
@@ -15,7 +15,7 @@ export function modesIn({ trials }: Check): string {
 /** For each charge of a check with trials, of which it is, from 1 on; 0 for those of the check itself. */
 export function groupsIn({ charges, trials }: Check): readonly number[] | undefined {
   if (trials === undefined) return undefined
-  return [...charges.map(() => 0), ...trials.flatMap((trial, i) => trial.charges.map(() => i + 1))]
+  return charges.map(() => 0).concat(trials.flatMap((trial, i) => trial.charges.map(() => i + 1)))
 }
 
 /** What tells trials of the same charges apart. */

@@ -1,12 +1,26 @@
 import type { Reading } from '../../algorithm/meter.js'
+import { listOf } from '../../list.js'
 import { type BucketOwner, type Change, type Charge, changedReply, type Op, type Reply } from '../../store.js'
 
-/** What of an op belongs to one slot. */
-export interface Part<O extends Op = Op> {
+/** What of an op belongs to one slot. A class, since there is one for each call at least: see `listOf`. */
+export class Part<O extends Op = Op> {
   readonly op: O
   /** Where its charges stand in the whole op. */
   readonly indexes: readonly number[]
+
+  constructor(op: O, indexes: readonly number[]) {
+    this.op = op
+    this.indexes = indexes
+  }
 }
+
+class Own {
+  readonly indexes = listOf<number[]>()
+  readonly changes = listOf<Change[]>()
+  readonly blocks = listOf<BucketOwner[]>()
+}
+
+const NOTHING: readonly never[] = Object.freeze([])
 
 type SlotOf = (owner: BucketOwner) => number
 export type Consume = Extract<Op, { kind: 'consume' }>
@@ -14,20 +28,26 @@ export type Peek = Extract<Op, { kind: 'peek' }>
 
 /** Cuts an op into parts whose keys share a slot. One that is of one slot anyway stays the op that it was. */
 export function partsOf<O extends Op>(op: O, slotOf: SlotOf): readonly Part<O>[] {
-  const slots = new Map<number, { indexes: number[]; changes: Change[]; blocks: BucketOwner[] }>()
+  const slots = new Map<number, Own>()
   const at = (owner: BucketOwner) => {
     const slot = slotOf(owner)
-    const known = slots.get(slot) ?? { indexes: [], changes: [], blocks: [] }
+    const known = slots.get(slot) ?? new Own()
     slots.set(slot, known)
     return known
   }
-  const charges: readonly Charge[] = 'charges' in op ? op.charges : []
-  for (const [index, { owner }] of charges.entries()) at(owner).indexes.push(index)
+  const charges: readonly Charge[] = 'charges' in op ? op.charges : NOTHING
+  charges.forEach(({ owner }, index) => void at(owner).indexes.push(index))
   if ('blocks' in op) for (const owner of op.blocks) at(owner).blocks.push(owner)
   if (op.kind === 'adjust') for (const change of op.changes) at(change.owner).changes.push(change)
   const once = 'once' in op ? op.once : undefined
   const home = once && at(once.owner)
-  if (slots.size <= 1) return [{ op, indexes: charges.map((_, index) => index) }]
+  if (slots.size <= 1)
+    return listOf(
+      new Part(
+        op,
+        charges.map((_, index) => index),
+      ),
+    )
   return [...slots.values()].map((own) => {
     const { once: _, ...rest } = { once: undefined, ...op }
     const part = {
@@ -37,7 +57,7 @@ export function partsOf<O extends Op>(op: O, slotOf: SlotOf): readonly Part<O>[]
       ...('changes' in op && { changes: own.changes }),
       ...(own === home && { once }),
     }
-    return { op: part as unknown as O, indexes: own.indexes }
+    return new Part(part as unknown as O, own.indexes)
   })
 }
 
