@@ -20,4 +20,7 @@ app.use(
   }),
 )
 app.post('/orders', (_req, res) => void res.status(201).json({ ordered: true }))
-app.listen(Number(PORT), '127.0.0.1', () => console.log(`POST http://127.0.0.1:${PORT}/orders`))
+app.listen(Number(PORT), '127.0.0.1', (error) => {
+  if (error) throw error
+  console.log(`POST http://127.0.0.1:${PORT}/orders`)
+})

@@ -1,4 +1,6 @@
 import { type ClientEvent, createFetch } from '@ratepact/client'
+import { tokenBucket } from '@ratepact/server'
+import { limitedApi, testClock } from '@ratepact/testing'
 import { describe, expect, it } from 'vitest'
 import { fakeServer, respond } from './fake.js'
 
@@ -192,4 +194,27 @@ describe('onEvent', () => {
     expect(clock.now()).toBe(0)
     expect((await clock.runUntil(first)).status).toBe(200)
   })
+
+  for (const [capacity, refillPerSecond, calls] of [
+    [5, 2, 30],
+    [10, 1, 50],
+    [20, 2, 100],
+    [20, 50, 100],
+  ] as const) {
+    it(`names the limit that ${calls} calls wait for, of ${capacity} and ${refillPerSecond} a second`, async () => {
+      const clock = testClock()
+      const policies = [tokenBucket({ name: 'burst', capacity, refillPerSecond })]
+      const server = limitedApi({ policies, clock, latencySeconds: 0.02 })
+      const events: ClientEvent[] = []
+      const onEvent = (event: ClientEvent): unknown => event.type === 'waiting' && events.push(event)
+      const fetch = (input: RequestInfo | URL, init?: RequestInit) => server.fetch(new Request(input, init))
+      const api = createFetch({ fetch, clock, onEvent })
+      await clock.runUntil(Promise.all(Array.from({ length: calls }, () => api(url))))
+      expect(events).toMatchObject([
+        { reason: 'answer', queued: 1 },
+        { reason: 'limit', policy: 'burst' },
+      ])
+      expect(events[1]).toHaveProperty('waitSeconds')
+    })
+  }
 })

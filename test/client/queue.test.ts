@@ -1,4 +1,6 @@
 import { type CloseOptions, createFetch, RateLimitError } from '@ratepact/client'
+import { tokenBucket } from '@ratepact/server'
+import { limitedApi, testClock } from '@ratepact/testing'
 import { describe, expect, it } from 'vitest'
 import { fakeServer, respond } from './fake.js'
 
@@ -377,6 +379,24 @@ describe('queue', () => {
     })
     await clock.runUntil(Promise.all(calls))
     expect(api.queue).toEqual({ waiting: 0, inFlight: 0, partitions: [] })
+  })
+
+  it('refuses no call for the sake of units that it keeps, and lets none that came later go in its place', async () => {
+    const clock = testClock()
+    const policies = [tokenBucket({ name: 'burst', capacity: 5, refillPerSecond: 2 })]
+    const server = limitedApi({ policies, clock, latencySeconds: 0.02 })
+    const answers: number[] = []
+    const fetch = (input: RequestInfo | URL, init?: RequestInit) => server.fetch(new Request(input, init))
+    const api = createFetch({ fetch, clock, maxWaitSeconds: 5 })
+    const calls = Array.from({ length: 30 }, (_, number) =>
+      api(url).then(
+        ({ status }) => status === 200 && answers.push(number),
+        () => {},
+      ),
+    )
+    await clock.runUntil(Promise.all(calls))
+    // 5 units, and 9 that come within 4.5 s: the next comes when nobody can wait for it any more.
+    expect(answers).toEqual(Array.from({ length: 14 }, (_, number) => number))
   })
 })
 

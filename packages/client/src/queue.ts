@@ -108,7 +108,7 @@ export class Queue {
     const lane = this.#lanes.add(waiter)
     const { first = waiter } = lane.order
     if (first === waiter) this.#pump(false)
-    else if (!this.#refuseLate(lane, waiter, this.#nextMs(first, 0))) this.#alarm.setBefore(waiter.deadlineMs)
+    else if (!this.#refuseLate(lane, waiter, this.#nextMs(first))) this.#alarm.setBefore(waiter.deadlineMs)
   }
 
   #wait(waiter: Waiter): Promise<Sent> {
@@ -159,7 +159,7 @@ export class Queue {
     const { first, last } = lane.order
     const soonest = lane.deadlines.first
     if (first === undefined || last === undefined || soonest === undefined) return undefined
-    const atMs = this.#nextMs(first, 0)
+    const atMs = this.#firstMs(first)
     if (this.#refuseLate(lane, soonest, atMs) || this.#refuseLate(lane, last, atMs)) return undefined
     const nowMs = this.#clock.now()
     const keptMs = atMs > nowMs ? atMs : this.#keptMs(first, held)
@@ -190,15 +190,21 @@ export class Queue {
     for (const other of held) {
       if (other.cost > most && this.#lanes.share(route, other.route)) most = other.cost
     }
-    return most === cost ? 0 : this.#nextMs({ route, cost: most, believeMs }, 0)
+    return most === cost ? 0 : this.#nextMs({ route, cost: most, believeMs })
   }
 
-  /** When the pace lets it go, with so many in its route's queue beside those that wait. */
-  #nextMs({ route, cost, believeMs }: Pick<Turn, 'route' | 'cost' | 'believeMs'>, beside: number): number {
-    return this.#pace.next(route, cost, this.#lanes.queued(route) + beside, believeMs)
+  /** What the pace keeps for callers who come late, while many wait, it does not keep from who cannot wait for it. */
+  #firstMs(first: Waiter): number {
+    const atMs = this.#nextMs(first)
+    return atMs > first.deadlineMs ? this.#pace.next(first.route, first.cost, 1, first.believeMs) : atMs
   }
 
-  /** The same to its end, as far as it is known. */
+  /** When the pace lets it go. */
+  #nextMs({ route, cost, believeMs }: Pick<Turn, 'route' | 'cost' | 'believeMs'>): number {
+    return this.#pace.next(route, cost, this.#lanes.queued(route), believeMs)
+  }
+
+  /** The same with so many in its route's queue beside those that wait, to the wait's end as far as it is known. */
   #toldMs(route: string, cost: number, beside: number): number {
     return this.#pace.next(route, cost, this.#lanes.queued(route) + beside, never, never)
   }

@@ -23,20 +23,25 @@ export class Waiting {
     if (first === undefined || this.#told.size > mostTold) this.#told.clear()
     if (first === undefined || !this.#events.hears('waiting')) return
     const { route, cost } = first
-    const holding = pace.limits(route).reduce(
-      (most, limit) => {
-        return limit.waitSeconds > (most?.waitSeconds ?? 0) ? limit : most
-      },
-      undefined as KnownLimit | undefined,
-    )
-    // With units left only an answer that is to come holds it: it shows whether others use them, too.
-    const unknown = holding === undefined || (holding.waitSeconds === Infinity && holding.available >= 1)
-    const reason = blocked ? 'refusal' : unknown ? 'answer' : 'limit'
-    const policy = reason === 'answer' ? {} : holding && { policy: holding.policy }
+    const waitMs = queue.waitMs(route, cost)
+    // Where no time is known, it is an answer in flight that will tell what is left.
+    const reason = blocked ? 'refusal' : Number.isFinite(waitMs) ? 'limit' : 'answer'
+    const [holding] = reason === 'answer' ? [] : [...pace.limits(route)].sort(byScarcity)
+    const policy = holding && { policy: holding.policy }
     const key = `${reason} ${policy?.policy}`
     if (this.#told.has(key)) return
     this.#told.add(key)
-    const wait = reason === 'answer' ? {} : seconds('waitSeconds', queue.waitMs(route, cost))
-    this.#events.tell(label, route, { type: 'waiting', reason, ...policy, queued: queue.size, ...wait })
+    this.#events.tell(label, route, {
+      type: 'waiting',
+      reason,
+      ...policy,
+      queued: queue.size,
+      ...seconds('waitSeconds', waitMs),
+    })
   }
+}
+
+/** What holds a call for longest first; units that are kept for callers who come late hold it, too. */
+function byScarcity(one: KnownLimit, other: KnownLimit): number {
+  return other.waitSeconds - one.waitSeconds || one.available - other.available
 }

@@ -80,7 +80,8 @@ export function createWatch(
       else open.delete(place)
       watcher?.turned(open.size > 0 ? 'open' : 'closed')
       const where = place === undefined ? {} : { place }
-      if (told) emit({ type: 'breaker', state, ...where, ...(error && { retryInMs, error }) })
+      if (told)
+        emit({ type: 'breaker', state, ...where, ...(error && { retryInMs: Math.ceil(retryInMs), error }) })
     },
   }
 }
