@@ -122,8 +122,7 @@ export class Call {
 
   /** What follows from an answer. */
   #read({ response }: Attempted, flight: Flight): Outcome {
-    const about = { flight, attempts: this.#course.attempts, verdict: this.#verdict }
-    return readOutcome(response, this.#parts, this.#settings, about)
+    return readOutcome(response, this.#parts, this.#settings, flight, this.#course.attempts, this.#verdict)
   }
 
   /** What follows from an error, if another attempt may help; else it is thrown. */

@@ -80,7 +80,7 @@ export class Course {
     for (const fault of reading?.ignored ?? []) this.tell({ type: 'field-ignored', ...fault })
     if (limited && status !== undefined)
       this.tell({ type: 'refused', status, attempt, ...seconds('retryAfterSeconds', reading?.hintMs) })
-    if (!isRetryable({ status, limited, advice }, this.parts.target, this.#settings)) return false
+    if (!isRetryable(status, limited, advice, this.parts.target, this.#settings)) return false
     if (isSettled(ending, this.#sentAtMs)) return false
     const reason = this.#obstacle(outcome)
     if (reason !== undefined) {

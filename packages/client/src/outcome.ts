@@ -19,18 +19,14 @@ export interface Outcome {
   readonly waitMs: number
 }
 
-interface About {
-  readonly flight: Flight
-  readonly attempts: number
-  readonly verdict: Verdict
-}
-
 /** Reads the answer to one attempt and tells the partition. */
 export function readOutcome(
   response: Response,
   place: Place & { readonly partition: Partition },
   settings: Settings,
-  { flight, attempts, verdict: judged }: About,
+  flight: Flight,
+  attempts: number,
+  judged: Verdict,
 ): Outcome {
   const { statuses, clock, backoff, random, dialect } = settings
   const { status } = response

@@ -17,7 +17,7 @@ export interface Reading {
   readonly limits: readonly ServiceLimit[]
   readonly policies: readonly QuotaPolicy[]
   /** How long the answer, if it is a refusal, asks to be left alone, counted from its arrival. */
-  readonly hintMs?: number
+  readonly hintMs: number | undefined
   /** Whether the dialect takes it for a refusal, whatever its status. */
   readonly limited?: boolean | undefined
   /** Fields that were malformed, for people who look for the reason. */
@@ -50,7 +50,7 @@ export function readAnswer(
   const { headers, status } = response
   const { address } = place.target
   const own = isFrom(response, address)
-  const nothing = { own, limits: [], policies: [], ignored: [] }
+  const nothing = { own, limits: [], policies: [], ignored: [], hintMs: undefined }
   if (status < 200 || (status >= 300 && status < 400)) return nothing
   const ignored: { field: string; reason: string }[] = []
   const said = own
@@ -63,13 +63,9 @@ export function readAnswer(
   // A field less to look for on each answer that says nothing anyway.
   if (!failed && limits.length + policies.length + ignored.length === 0) return nothing
   const toldMs = failed ? readRetryAfterMs(headers, limits) : undefined
-  if (isCached(headers)) return { ...nothing, ...hint(toldMs) }
+  if (isCached(headers)) return { ...nothing, hintMs: toldMs }
   const hintMs = failed ? (toldMs ?? said?.waitMs ?? windowMs(limits, policies)) : undefined
-  return { own, limits, policies, ignored, limited, ...hint(hintMs) }
-}
-
-function hint(hintMs: number | undefined): Pick<Reading, 'hintMs'> {
-  return hintMs === undefined ? {} : { hintMs }
+  return { own, limits, policies, ignored, limited, hintMs }
 }
 
 /** Where a call went. */

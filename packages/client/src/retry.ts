@@ -2,16 +2,6 @@ import type { RateLimitReason } from './errors.js'
 import type { Settings } from './options.js'
 import type { Target } from './target.js'
 
-/** What came of an attempt, as far as it decides about another. */
-export interface Ending {
-  /** Undefined when no answer came. */
-  readonly status: number | undefined
-  /** Whether it was refused because of a limit. */
-  readonly limited: boolean
-  /** What the server or the caller's own `classify` says of a retry, over all rules. */
-  readonly advice: boolean | undefined
-}
-
 /** What a call may still do. */
 export interface Chances {
   /** How many times it was sent. */
@@ -40,9 +30,18 @@ export function readAdvice(response: Response): boolean | undefined {
 /**
  * Refusals hold for any method, since nothing was done: a 429 (RFC 6585 section 4), and a 503 that says when to
  * come back (RFC 9110 section 15.6.4). What no other status promises, nor silence, a method or an `Idempotency-Key` has to.
+ *
+ * @param status undefined when no answer came
+ * @param limited whether it was refused because of a limit
+ * @param advice what the server or the caller's own `classify` says of a retry, over all rules
  */
-export function isRetryable(ending: Ending, target: Target, settings: Settings): boolean {
-  const { status, limited, advice } = ending
+export function isRetryable(
+  status: number | undefined,
+  limited: boolean,
+  advice: boolean | undefined,
+  target: Target,
+  settings: Settings,
+): boolean {
   const { statuses, methods, networkErrors } = settings
   if (advice !== undefined) return advice
   if (status === undefined ? !networkErrors : !statuses.has(status)) return false

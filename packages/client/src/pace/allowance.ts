@@ -40,7 +40,7 @@ export class Allowance {
   sent(flight: Flight): void {
     const { sentAtMs } = flight
     if (this.isForgotten(sentAtMs)) {
-      this.#forget()
+      if (this.#openMs < never) this.#forget()
       return
     }
     const learned = this.#ratePerMs < never

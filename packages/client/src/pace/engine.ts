@@ -29,10 +29,13 @@ export function createPace(options: PaceOptions): Pace {
   return new Engine(options)
 }
 
-interface Open {
-  readonly route: Route
+/** A flight that has not landed. */
+interface Open extends Flight {
+  readonly on: Route
   readonly limits: Limit[]
   readonly connected: boolean
+  /** Where it stands in the list of those. */
+  index: number
 }
 
 class Engine implements Pace {
@@ -40,7 +43,8 @@ class Engine implements Pace {
   readonly #around: Surroundings
   readonly #known: KnownLimits
   readonly #routes = new Routes()
-  readonly #open = new Map<Flight, Open>()
+  /** In any order. A Map that is empty now and then is made anew each time. */
+  readonly #open: Open[] = []
   /** Closed by refusals that name no limit, while none is known. */
   readonly #gate: Gate
   #anyAnswer = false
@@ -69,13 +73,15 @@ class Engine implements Pace {
   }
 
   send(route: string, cost: number): Flight {
-    const flight: Flight = { route, cost: sane(cost), sentAtMs: this.#clock.now() }
     const used = this.#routes.use(route)
     const limits = [...this.#known.holding(used.keys)]
+    const index = this.#open.length
+    const connected = index < this.#around.roundTrip.connections
+    const sentAtMs = this.#clock.now()
+    const flight: Open = { route, cost: sane(cost), sentAtMs, on: used, limits, connected, index }
     used.open += 1
-    this.#lastSendMs = flight.sentAtMs
-    const connected = this.#open.size < this.#around.roundTrip.connections
-    this.#open.set(flight, { route: used, limits, connected })
+    this.#lastSendMs = sentAtMs
+    this.#open.push(flight)
     this.#gate.sent(flight)
     for (const limit of limits) limit.sent(flight)
     return flight
@@ -87,10 +93,10 @@ class Engine implements Pace {
     const now = this.#clock.now()
     this.#around.roundTrip.note(now - flight.sentAtMs, open.connected)
     this.#anyAnswer = true
-    open.route.answered = true
+    open.on.answered = true
     const told = new Map<Limit, Statement>()
     for (const statement of statements(answer)) told.set(this.#known.learn(statement, now), statement)
-    for (const limit of told.keys()) this.#adopt(limit, flight, open)
+    for (const limit of told.keys()) this.#adopt(limit, open)
     const { outcome, retryAfterMs } = answer
     const refused = outcome === 'refused'
     const refusers = refused ? refusing(told, open.limits) : []
@@ -102,7 +108,7 @@ class Engine implements Pace {
     if (!refused) this.#gate.accepted(flight, now)
     else if (refusers.length === 0) this.#gate.refused(flight, now, retryAfterMs)
     else this.#gate.lost(flight)
-    this.#setRoute(open.route, [...told.values()], refused)
+    this.#setRoute(open.on, [...told.values()], refused)
   }
 
   lost(flight: Flight): void {
@@ -122,7 +128,7 @@ class Engine implements Pace {
 
   idle(): boolean {
     const now = this.#clock.now()
-    if (this.#open.size > 0 || !this.#gate.isForgettable(now)) return false
+    if (this.#open.length > 0 || !this.#gate.isForgettable(now)) return false
     for (const limit of this.#known.all()) if (!limit.isFresh(now)) return false
     return true
   }
@@ -130,7 +136,7 @@ class Engine implements Pace {
   /** Where nothing is known that would hold a route, one call finds out while the others wait. */
   #probeMs(route: Route | undefined, now: number, answerMs: number): number {
     if (!this.#anyAnswer) {
-      const free = this.#known.anyGiven || this.#open.size === 0
+      const free = this.#known.anyGiven || this.#open.length === 0
       return free ? now : Math.max(now, this.#lastSendMs + answerMs)
     }
     // A service that keeps routes apart may hold this one too; one that does not has said all there is to know.
@@ -139,28 +145,29 @@ class Engine implements Pace {
   }
 
   #close(flight: Flight): Open | undefined {
-    const open = this.#open.get(flight)
-    if (open === undefined) return undefined
-    this.#open.delete(flight)
-    open.route.open -= 1
+    const { index } = flight as Open
+    const open = this.#open[index]
+    if (open !== flight) return undefined
+    const last = this.#open.pop() ?? open
+    if (last !== open) this.#open[index] = last
+    last.index = index
+    open.on.open -= 1
     return open
   }
 
   /** Books with a limit the calls that were sent before it was known to hold them, the answered one among them. */
-  #adopt(limit: Limit, flight: Flight, answered: Open): void {
+  #adopt(limit: Limit, answered: Open): void {
     if (answered.limits.includes(limit)) return
-    const unbooked: [Flight, Open][] = [[flight, answered]]
-    for (const entry of this.#open) {
-      const [, open] = entry
-      const held =
-        open.route === answered.route ||
-        (limit.parts.named.partitionKey === undefined && open.route.keys === undefined)
-      if (held && !open.limits.includes(limit)) unbooked.push(entry)
+    const unbooked = [answered]
+    for (const open of this.#open) {
+      const { on } = open
+      const held = on === answered.on || (limit.parts.named.partitionKey ?? on.keys) === undefined
+      if (held && !open.limits.includes(limit)) unbooked.push(open)
     }
-    unbooked.sort(([a], [b]) => a.sentAtMs - b.sentAtMs)
-    for (const [sent, open] of unbooked) {
+    unbooked.sort((a, b) => a.sentAtMs - b.sentAtMs)
+    for (const open of unbooked) {
       open.limits.push(limit)
-      limit.sent(sent, true)
+      limit.sent(open, true)
     }
   }
 

@@ -179,8 +179,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
     const { partition } = parts
     try {
       const head = headOf(status, fields, history)
-      const about = { flight: this.#flight, attempts, verdict: undefined }
-      const outcome = readOutcome(head, parts, settings, about)
+      const outcome = readOutcome(head, parts, settings, this.#flight, attempts, undefined)
       return this.#exchange.judge(outcome, status, fields)
     } catch (error) {
       // One of the caller's own functions failed on it.
