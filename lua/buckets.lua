@@ -16,16 +16,17 @@
         per policy its arguments, as above
   Returns the time in microseconds; then for each policy asked the ticks in use before the check; then the positions
   (from 1) among the policies asked of those whose stored state could not be believed and was begun afresh. Where all
-  checks ask the same one bucket, of which nothing is in use for any of them: the time alone.
+  checks ask the same one bucket, of which nothing is in use for any of them: the time alone, and no list.
 ]]
---- @include "includes/plain-bucket"
+--- @include "includes/now"
+--- @include "includes/entry"
 
 -- How many checks are done; how many policies each of them asks; the reply, once there is more to it than the time.
 local done, count, reply = 0, 1, nil
 
 -- Where all checks ask the same one bucket, or one unit each of the same buckets, what follows below would cost more than
--- these checks do, so they are done before any of it is so much as defined. The first key under which there is anything
--- but these buckets ends it.
+-- these checks do, so they are done before any of it is so much as defined; also what `plain_level` tells is found out
+-- here by itself first. The first key under which there is anything but these buckets ends it.
 local key = KEYS[1]
 if ARGV[1] ~= '' then
   local id, unit, rate, most = ARGV[1] + 0, ARGV[2] + 0, ARGV[3] + 0, ARGV[4] + 0
@@ -36,14 +37,25 @@ if ARGV[1] ~= '' then
   while key do
     local record, level = try('GET', key), 0
     if record then
-      level = type(record) == 'string' and #record == ENTRY and plain_level(record, 1, id, unit, rate, most)
-      if not level then
+      if type(record) ~= 'string' or #record ~= ENTRY then
         break
       end
-      if level > 0 and not reply then
-        reply = { now, 0 }
-        for i = 1, done do
-          reply[i + 1] = 0
+      local id_then, until_us, written, used, unit_then = unpack_struct(FORMAT, record)
+      if id_then ~= id or unit_then ~= unit then
+        break
+      end
+      if until_us > now then
+        level = used - (now - written) * rate
+        if written > now or level > most or until_us - written ~= ceil(used / rate) then
+          break
+        end
+        if level <= 0 then
+          level = 0
+        elseif not reply then
+          reply = { now, 0 }
+          for i = 1, done do
+            reply[i + 1] = 0
+          end
         end
       end
     end
@@ -58,7 +70,14 @@ if ARGV[1] ~= '' then
     end
     key = KEYS[done + 1]
   end
-elseif ARGV[2] == '1' and ARGV[5] == '4' and ARGV[4] + 0 > 0 then
+  if not key then
+    return reply or now
+  end
+end
+
+--- @include "includes/plain-bucket"
+
+if ARGV[1] == '' and ARGV[2] == '1' and ARGV[5] == '4' and ARGV[4] + 0 > 0 then
   count, reply = ARGV[4] + 0, { now }
   while key do
     local record, fits, words = try('GET', key), true, 1 + done * count
@@ -100,7 +119,7 @@ elseif ARGV[2] == '1' and ARGV[5] == '4' and ARGV[4] + 0 > 0 then
   end
 end
 if not key then
-  return reply or { now }
+  return reply
 end
 
 --- @include "includes/record"

@@ -65,8 +65,8 @@ export const mutants: readonly Mutant[] = [
   mutant(
     'a refusal takes nothing',
     'nothing is ever said to be in use of a bucket alone',
-    'return reply or { now }',
-    'return { now }',
+    'return reply or now',
+    'return now',
   ),
   mutant(
     'a refusal takes nothing',

@@ -116,8 +116,8 @@ function readBuckets(answer: unknown, checks: readonly Check[]): readonly Reply[
   let total = 1
   for (const { charges } of checks) total += charges.length
   // The time alone: nothing is in use.
-  const isTime = Array.isArray(answer) && answer.length === 1
-  const numbers = numbersIn(answer, isTime ? 1 : total)
+  const isTime = !Array.isArray(answer)
+  const numbers = isTime ? numbersIn(listOf(answer), 1) : numbersIn(answer, total)
   const healed = numbers.length <= total ? undefined : new Set(numbers.slice(total))
   const nowUs = numbers[0] ?? 0
   let from = 1
