@@ -270,6 +270,36 @@ describe('Absurd and hostile values', () => {
     expect(number).toBe(60)
   })
 
+  it('never lose an answer to the name of a field, whichever it is', async () => {
+    const words = [...Object.getOwnPropertyNames(Object.prototype), 'prototype', 'then']
+    for (const word of words.flatMap((each) => [each, `a-${each}`])) {
+      const headers = [`X-RateLimit-Remaining-${word}`, `X-RateLimit-${word}-Remaining`, `${word}`]
+      for (const name of [...headers, `Anthropic-RateLimit-${word}-Remaining`, `Retry-After-${word}`]) {
+        for (const target of ['http://api.test/', 'https://api.openai.com/v1/models']) {
+          const { clock, fetch } = fakeServer(() => respond(200, { [name]: '5', 'x-ratelimit-reset': '9s' }))
+          const answer = await createFetch({ fetch, clock, dialect: dialects() })(target)
+          expect([name, await answer.text()]).toEqual([name, 'text'])
+        }
+      }
+    }
+  })
+
+  it('never lose an answer that cannot be looked through', async () => {
+    const fails = () => {
+      throw new Error('no names today')
+    }
+    for (const keys of [fails, () => [['x-ratelimit-remaining', '0']], () => 5]) {
+      const clock = handClock()
+      const fetch = async () => {
+        const answer = respond(200)
+        Object.defineProperty(answer.headers, 'keys', { value: keys })
+        return answer
+      }
+      const answer = await createFetch({ fetch, clock, dialect: dialects() })('https://api.openai.com/')
+      expect(await answer.text()).toBe('text')
+    }
+  })
+
   it('in thousands of fields are read no further than some', () => {
     const headers = new Headers()
     for (let index = 0; index < 5000; index += 1) headers.set(`x-ratelimit-remaining-${index}`, '0')
@@ -408,7 +438,15 @@ describe('A dialect that makes no sense is refused', () => {
     ],
     [
       [{ name: 'a', limits: [{ ...row, reset: 5 }] }],
-      'Expected dialects[0].limits[0].reset to be a string, got 5',
+      'Expected dialects[0].limits[0].reset to be the name of a field, got 5',
+    ],
+    [
+      [{ name: 'a', limits: [{ ...row, left: 'Acme Left' }] }],
+      'Expected dialects[0].limits[0].left to be the name of a field, got "Acme Left"',
+    ],
+    [
+      [{ name: 'a', limits: [{ ...row, quota: '' }] }],
+      'Expected dialects[0].limits[0].quota to be the name of a field, got ""',
     ],
   ])('%j', (known, message) => {
     expect(() => dialects(known as readonly Dialect[])).toThrow(message)

@@ -164,6 +164,15 @@ describe('The interceptor', () => {
     await expect(wrong).rejects.toThrow('Expected rateLimit.cost to be a whole number')
   })
 
+  it('takes nothing for a field that every object has', async () => {
+    const all = { 'x-ratelimit-remaining-constructor': '3', 'retry-after-constructor': '3' }
+    const acme = { name: 'acme', limits: [{ name: 'a', left: 'constructor', reset: '__proto__' }] }
+    for (const dialect of [dialects(), dialects([acme])]) {
+      const server = await serve(inTurn({ headers: all }))
+      expect(await call(start({ dialect }).dispatcher, server.url)).toEqual(ok)
+    }
+  })
+
   it('gives a key to calls that may not be repeated, one for all attempts, and tells of itself', async () => {
     const server = await serve(inTurn({ status: 500 }, {}))
     const { dispatcher } = start({ tellInstance: true, retry: { statuses: [500], idempotencyKey: true } })

@@ -4,12 +4,14 @@ import {
   aNumber,
   aString,
   aWhole,
+  type Check,
   checkMembers,
   expected,
   listOf,
   oneOf,
   optional,
   refills,
+  rule,
 } from '../check.js'
 import type { Dialect, LimitRow } from './dialect.js'
 
@@ -34,19 +36,25 @@ function aHost(name: string, host: unknown): string {
   throw new TypeError(expected(name, 'a host, as in "api.example.com" or "*.example.com"', host))
 }
 
+/** A token (RFC 9110 section 5.1); whatever else is asked for in an answer, the answer is lost for it. */
+const aField: Check<string> = /* @__PURE__ */ rule(
+  'the name of a field',
+  (field) => typeof field === 'string' && /^[!#$%&'*+.^_`|~\w-]+$/.test(field),
+)
+
 function checkRow(name: string, row: unknown): LimitRow {
-  const text = optional(aString)
+  const field = optional(aField)
   const flag = optional(aBoolean)
   const amount = optional(fieldOrNumber)
   return checkMembers<LimitRow>(name, row, {
     name: aString,
-    nameFrom: text,
-    unit: text,
-    left: text,
-    used: text,
-    usage: text,
-    reset: text,
-    windowMs: text,
+    nameFrom: field,
+    unit: optional(aString),
+    left: field,
+    used: field,
+    usage: field,
+    reset: field,
+    windowMs: field,
     quota: amount,
     window: amount,
     refillUnits: amount,
@@ -58,5 +66,5 @@ function checkRow(name: string, row: unknown): LimitRow {
 }
 
 function fieldOrNumber(name: string, amount: unknown): string | number {
-  return typeof amount === 'string' ? amount : aNumber(0, 1e12)(name, amount)
+  return typeof amount === 'string' ? aField(name, amount) : aNumber(0, 1e12)(name, amount)
 }

@@ -52,7 +52,7 @@ export interface Dialect {
    * @default none
    */
   readonly refusals?: readonly number[] | undefined
-  /** For what no row can say: more limits of an answer. */
+  /** For what no row can say: more limits of an answer. What it throws fails the call. */
   readonly read?: ((fields: Fields) => readonly Stated[]) | undefined
   /** Whether it is read although the answer has a `RateLimit` field as well. @default false */
   readonly beforeStandard?: boolean | undefined

@@ -40,16 +40,30 @@ function readAnswer(known: readonly Dialect[], answer: AnswerHead): DialectReadi
     if (found.length > 0) return readingOf(found, answer, fields, dialect.refusals)
     if (dialect.hosts !== undefined) refusals = [...refusals, ...(dialect.refusals ?? [])]
   }
-  return standard ? undefined : readingOf(readShapes(fields), answer, fields, refusals)
+  return standard ? undefined : readingOf(tried(() => readShapes(fields)) ?? [], answer, fields, refusals)
 }
 
 function readDialect({ limits, read }: Dialect, fields: Fields): readonly Stated[] {
   const found: Stated[] = []
   for (const row of limits) {
-    const stated = readRow(row, fields)
+    const stated = tried(() => readRow(row, fields))
     if (stated !== undefined) found.push(row.perRoute ? { ...stated, perRoute: true } : stated)
   }
-  return read === undefined ? found : [...found, ...read(fields)]
+  if (read === undefined) return found
+  const isOurs = catalogue.some((each) => each.read === read)
+  return [...found, ...(isOurs ? (tried(() => read(fields)) ?? []) : read(fields))]
+}
+
+/**
+ * What reads limits here must not cost anybody an answer, which the service may have done something for: where it fails, it
+ * has found nothing. What a reader of the caller's own throws fails the call, as all their functions do.
+ */
+function tried<T>(read: () => T): T | undefined {
+  try {
+    return read()
+  } catch {
+    return undefined
+  }
 }
 
 /** Without limits where none was found, so that the answer is read as any other. */
@@ -59,7 +73,7 @@ function readingOf(
   fields: Fields,
   refusals: readonly number[] = [],
 ): DialectReading {
-  const wait = status < 400 ? undefined : waitMs(fields)
+  const wait = status < 400 ? undefined : tried(() => waitMs(fields))
   const isOut = found.some(({ left }) => left === 0) || wait !== undefined
   const limited = refusals.includes(status) && isOut
   if (found.length === 0) return { waitMs: wait, limited }

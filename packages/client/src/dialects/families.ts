@@ -20,9 +20,9 @@ const forms: readonly { readonly form: RegExp; readonly field: (word: string, pa
 ]
 
 /** Windows by the words for them (Kong). */
-const windows: Readonly<Record<string, number>> = {
-  ...{ second: 1, minute: 60, hour: 3600, day: 86_400, month: 2_592_000, year: 31_536_000 },
-}
+const windows = /* @__PURE__ */ new Map(
+  Object.entries({ second: 1, minute: 60, hour: 3600, day: 86_400, month: 2_592_000, year: 31_536_000 }),
+)
 
 /**
  * Limits that a word in the names of their fields tells apart. The word may be a window (Kong), what is counted (`tokens`), or any
@@ -38,7 +38,7 @@ export function readFamilies(fields: Fields): readonly Stated[] {
         {
           name: word,
           ...{ quota: field(word, 'limit'), left: name, reset: field(word, 'reset') },
-          window: windows[/[^-]+$/.exec(word)?.[0] ?? ''],
+          window: windows.get(/[^-]+$/.exec(word)?.[0] ?? ''),
           resetWhenFull: isOfModels(word, name),
           unit: unitOf(word),
         },

@@ -7,7 +7,9 @@ export function headOf(status: number, fields: Fields, history: readonly URL[]):
   const headers = {
     get(name: string): string | null {
       const value = fields[name.toLowerCase()]
-      return Array.isArray(value) ? value.join(', ') : (value ?? null)
+      if (Array.isArray(value)) return value.join(', ')
+      // What every object has besides, such as `constructor`, is no field.
+      return typeof value === 'string' ? value : null
     },
     keys: () => Object.keys(fields),
   }

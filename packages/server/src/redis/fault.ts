@@ -14,17 +14,20 @@ const UNREADY = new Set([
 ])
 
 /** What Redis will go on refusing until somebody changes something, and what that is. */
-const REMEDIES: Readonly<Record<string, string>> = {
-  NOPERM:
-    'Give the user of the connection the commands and keys that the limiter needs; check() of it says which.',
-  CROSSSLOT:
-    'Count one kind of partition per limiter on a Cluster, or give redisStore the Cluster client itself.',
-  WRONGPASS: 'Give the client the password that Redis has now.',
-  UNKNOWN: 'Use Redis 6.2 or newer, with none of the commands that the limiter needs renamed or taken away.',
-}
+const REMEDIES: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    NOPERM:
+      'Give the user of the connection the commands and keys that the limiter needs; check() of it says which.',
+    CROSSSLOT:
+      'Count one kind of partition per limiter on a Cluster, or give redisStore the Cluster client itself.',
+    WRONGPASS: 'Give the client the password that Redis has now.',
+    UNKNOWN:
+      'Use Redis 6.2 or newer, with none of the commands that the limiter needs renamed or taken away.',
+  }),
+)
 
 /** Where Redis says in words what has no code, and which of the above it is. Tried in order. */
-const WORDS: readonly (readonly [RegExp, keyof typeof REMEDIES])[] = [
+const WORDS: readonly (readonly [RegExp, code: string])[] = [
   [/^-?ERR (?:Error running script .*)?unknown (?:redis )?command/i, 'UNKNOWN'],
   [/^-?ERR .*(?:wrong number of arg|syntax error)/i, 'UNKNOWN'],
   [/ACL failure in script|user executing the script can't/i, 'NOPERM'],
@@ -73,7 +76,7 @@ export function faultOf(error: unknown): StoreError {
 function replied(code: string, message: string, cause: unknown): StoreError {
   // A script may have written before it met a command that it may not use.
   const mayHaveRun = !UNREADY.has(code) && /script/i.test(message)
-  const remedy = REMEDIES[code]
+  const remedy = REMEDIES.get(code)
   if (remedy !== undefined)
     return new StoreError('configuration', `Redis refuses to serve: ${message}`, {
       cause,
