@@ -670,6 +670,69 @@ describe('An abort ends a call with its reason', () => {
     await aborted(stop, calling, all)
   })
 
+  it.each([0, 1, 2, 3])('once its turn has come, %i ticks after the answer that let it go', async (ticks) => {
+    let charged = 0
+    const server = await serve(({ method }, response) => {
+      if (method === 'POST') charged += 1
+      else response.end('ok')
+    })
+    const all = start()
+    const stop = new AbortController()
+    const first = request(server.url, { dispatcher: all.dispatcher })
+    const calls = Array.from({ length: 3 }, () =>
+      call(all.dispatcher, server.url, post('charge', { signal: stop.signal })),
+    )
+    const ended = Promise.allSettled(calls)
+    await first
+    for (let tick = 0; tick < ticks; tick += 1) await undefined
+    stop.abort(reason)
+    expect(await ended).toEqual(calls.map(() => ({ status: 'rejected', reason })))
+    await until(() => all.pacing.queue.inFlight === 0)
+    await call(all.dispatcher, server.url)
+    expect(charged).toBe(0)
+  })
+
+  it.each(['waiting', 'refused', 'retrying', 'gave-up', 'answered'] as const)(
+    'when that comes from whoever is told of “%s”',
+    async (type) => {
+      const server = await serve((_seen, response, number) => {
+        const status = number < 3 && type !== 'answered' ? 429 : 200
+        response.writeHead(status, { 'retry-after': type === 'waiting' ? '30' : '1' }).write('half')
+      })
+      const stop = new AbortController()
+      const told: string[] = []
+      const all = start({
+        maxAttempts: type === 'gave-up' ? 1 : 3,
+        onEvent: (event) => {
+          told.push(event.type)
+          if (event.type === type) stop.abort(reason)
+        },
+      })
+      const heard: string[] = []
+      const parts = { origin: server.url, path: '/', method: 'GET' } as const
+      const ended = new Promise<Error>((resolve) => {
+        let controller: Dispatcher.DispatchController
+        stop.signal.addEventListener('abort', () => controller.abort(reason))
+        all.dispatcher.dispatch(parts, {
+          onRequestStart: (given) => {
+            controller = given
+          },
+          onResponseStart: () => void heard.push('answer'),
+          onResponseData: () => void heard.push('data'),
+          onResponseEnd: () => void heard.push('end'),
+          onResponseError: (_controller, error) => {
+            heard.push('error')
+            resolve(error)
+          },
+        })
+      })
+      expect(await ended).toBe(reason)
+      await until(() => all.pacing.queue.inFlight + all.pacing.queue.waiting + server.open === 0)
+      expect(heard).toEqual(['error'])
+      expect(told).toContain(type)
+    },
+  )
+
   it('while it connects', async () => {
     const agent = new Agent({ connect: () => {} })
     onTestFinished(() => agent.destroy())

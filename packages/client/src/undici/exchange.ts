@@ -90,6 +90,11 @@ export class Exchange {
     this.controller.flows(flow)
     this.#settle()
     this.course.answered(status, fields)
+    // Whoever is told of what comes of a call may abort it.
+    if (this.controller.aborted) {
+      inner.abort(this.controller.reason as Error)
+      return
+    }
     // The fetch of undici 7 takes the one, that of undici 8 the other.
     if (this.#isFinal(status)) this.controller.added = ['x-should-retry', 'false']
     const told = this.controller.added ? { ...fields, 'x-should-retry': 'false' } : fields
@@ -157,7 +162,8 @@ export class Exchange {
 
   #send(sent: Sent): boolean {
     const { parts } = this.course
-    if (this.#ended) {
+    // It may have been aborted after its turn came.
+    if (this.controller.aborted) {
       parts.partition.pace.lost(sent.flight)
       parts.partition.queue.landed(parts.route)
       return true
