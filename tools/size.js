@@ -9,15 +9,15 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const client = '@ratepact/client'
 const contract = ['@ratepact/contract']
 const budgets = [
-  { name: 'client, with all that it needs', path: client, budget: 28_500, external: [] },
-  { name: 'client alone, without the contract', path: client, budget: 22_810, external: contract },
+  { name: 'client, with all that it needs', path: client, budget: 28_560, external: [] },
+  { name: 'client alone, without the contract', path: client, budget: 22_890, external: contract },
   {
     name: 'its interceptor for undici, likewise',
     path: `${client}/undici`,
-    budget: 22_870,
+    budget: 22_930,
     external: contract,
   },
-  { name: 'its dialects, likewise', path: `${client}/dialects`, budget: 5_950, external: contract },
+  { name: 'its dialects, likewise', path: `${client}/dialects`, budget: 5_990, external: contract },
 ]
 
 async function bundled(path, external) {

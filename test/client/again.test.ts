@@ -472,6 +472,29 @@ describe('a client around a client', () => {
     }
   })
 
+  it('beside another call that ends with the same error object does so too', async () => {
+    const error = Object.assign(new TypeError('fetch failed'), { code: 'ECONNRESET' })
+    const sent: string[] = []
+    const fails = new Map<string, () => void>()
+    const fetch = (input: string): Promise<Response> => {
+      sent.push(input)
+      return new Promise((_resolve, reject) => fails.set(input, () => reject(error)))
+    }
+    const api = createFetch({ fetch, maxAttempts: 2, backoff, retry: { networkErrors: true } })
+    const fail = async (call: string, attempts: number): Promise<void> => {
+      await until(() => sent.filter((each) => each === call).length === attempts)
+      fails.get(call)?.()
+    }
+    const [one, other] = ['http://one.test/', 'http://other.test/'] as const
+    const ended = Promise.allSettled([api(one), api(other)])
+    await fail(one, 1)
+    await fail(one, 2)
+    await until(() => api.queue.inFlight === 1)
+    await fail(other, 1)
+    await fail(other, 2)
+    expect(await ended).toEqual(Array(2).fill({ status: 'rejected', reason: error }))
+  })
+
   it('still does what only the outer one was asked for', async () => {
     const server = await serve(inTurn({ status: 500 }, {}))
     const outer = createFetch({ fetch: createFetch({ backoff }), backoff, retry: { statuses: [500] } })

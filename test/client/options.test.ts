@@ -7,7 +7,7 @@ import {
   type RatepactInit,
 } from '@ratepact/client'
 import { fetch as undiciFetch } from 'undici'
-import { describe, expect, expectTypeOf, it } from 'vitest'
+import { describe, expect, expectTypeOf, it, onTestFinished } from 'vitest'
 import { fakeServer, respond } from './fake.js'
 
 const nonsense: [options: unknown, message: string][] = [
@@ -95,12 +95,45 @@ describe('options that make no sense', () => {
     })
   }
 
-  it('are refused by close too', () => {
+  it('are refused by close too, as a rejection', async () => {
     const { clock, fetch } = fakeServer(() => respond(200))
-    const close = (options: unknown) => () => void createFetch({ fetch, clock }).close(options as never)
-    expect(close({ drain: 'x' })).toThrow('Expected drain to be true or false, got "x"')
-    expect(close({ drain: undefined })).not.toThrow()
+    const close = (options: unknown) => createFetch({ fetch, clock }).close(options as never)
+    await expect(close({ drain: 'x' })).rejects.toThrow('Expected drain to be true or false, got "x"')
+    await expect(close(null)).rejects.toThrow('Expected close options to be an object, got null')
+    await close({ drain: undefined })
   })
+
+  const fails = async (): Promise<never> => {
+    throw new Error('mine')
+  }
+  for (const [name, options] of Object.entries({
+    partition: { partition: fails },
+    route: { route: fails },
+    'retry.idempotencyKey': { retry: { idempotencyKey: fails } },
+    'dialect.read': { dialect: { read: fails } },
+    'backoff.delaySeconds': { backoff: { delaySeconds: fails } },
+    random: { random: fails },
+    onEvent: { onEvent: fails },
+    'retry.classify': { retry: { classify: fails } },
+  })) {
+    it(`as a function whose promise fails leave no rejection behind: ${name}`, async () => {
+      const unhandled: unknown[] = []
+      const note = (reason: unknown): unknown => unhandled.push(reason)
+      const others = process.listeners('unhandledRejection')
+      process.removeAllListeners('unhandledRejection').on('unhandledRejection', note)
+      onTestFinished(() => {
+        process.off('unhandledRejection', note)
+        for (const other of others) process.on('unhandledRejection', other)
+      })
+      const { clock, fetch } = fakeServer((number) => respond(number === 1 ? 429 : 200))
+      const api = createFetch({ fetch, clock, ...options } as never as ClientOptions)
+      const call = Promise.allSettled([api('http://api.test/', { method: 'POST' })])
+      await clock.runUntil(call)
+      // Node looks for rejections that nobody handles after each turn of the event loop.
+      await new Promise((resolve) => setTimeout(resolve, 1))
+      expect(unhandled).toEqual([])
+    })
+  }
 
   it('given as undefined count as not given', async () => {
     const { clock, fetch } = fakeServer(() => respond(200))

@@ -353,7 +353,7 @@ describe('close with drain', () => {
 
   it('is over at once when nothing is under way, and names an option that makes no sense', async () => {
     const api = createFetch()
-    expect(() => api.close({ drains: true } as CloseOptions)).toThrow(
+    await expect(api.close({ drains: true } as CloseOptions)).rejects.toThrow(
       'Expected close options to have only drain',
     )
     await api.close({ drain: true })

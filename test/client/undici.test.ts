@@ -915,6 +915,20 @@ describe('Beside others', () => {
     }
   })
 
+  it('lets go what waits before its dispatcher is closed, if it is closed first', async () => {
+    const limit = '"a";q=1;w=1;ratepact-refill="bucket";ratepact-rate=20'
+    const server = await serve(
+      inTurn({ headers: { ratelimit: '"a";r=0;t=1;ratepact-t-ms=50', 'ratelimit-policy': limit } }),
+    )
+    const { dispatcher, pacing } = start()
+    await call(dispatcher, server.url)
+    const waiting = call(dispatcher, server.url)
+    await until(() => pacing.queue.waiting === 1)
+    await pacing.close({ drain: true })
+    await dispatcher.close()
+    expect(await waiting).toEqual(ok)
+  })
+
   it('serves a dispatcher of one origin that does not tell it', async () => {
     const server = await serve(inTurn(short, {}))
     const client = new Client(server.url)
@@ -967,6 +981,9 @@ it.each([
   [{ retry: { classify: () => 'ok' } }, 'Expected retry to have no classify'],
   [{ maxQueue: -1 }, 'Expected maxQueue to be'],
   [null, 'Expected options to be an object, got null'],
+  [[], 'Expected options to be an object, got an array'],
+  [new Map([['maxQueue', 1]]), 'Expected options to be an object, got an iterable'],
+  [Promise.resolve({ maxQueue: 1 }), 'Expected options to be an object, got an object'],
   [{ origin: 'api.example' }, 'Expected origin to be an http or https URL without a path, got "api.example"'],
   [{ origin: 'ftp://api.example' }, 'Expected origin to be an http or https URL without a path'],
   [{ origin: 'https://api.example/v1' }, 'Expected origin to be an http or https URL without a path'],

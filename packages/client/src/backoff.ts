@@ -1,4 +1,4 @@
-import { aNumber, checkMembers, optional, someNumber } from './check.js'
+import { aNumber, checkMembers, optional, someNumber, unheard } from './check.js'
 
 /** How long to wait after a refusal that says nothing about when to come back. An immutable value. */
 export interface Backoff {
@@ -51,6 +51,6 @@ export function exponentialBackoff(options: ExponentialBackoffOptions = {}): Bac
 
 /** The wait in milliseconds that a backoff of any maker asks for, kept a sane number. */
 export function backoffMs(backoff: Backoff, attempt: number, random: () => number): number {
-  const ms = backoff.delaySeconds(attempt, random) * 1000
+  const ms = unheard(backoff.delaySeconds(attempt, random)) * 1000
   return Number.isFinite(ms) ? Math.min(Math.max(ms, 1), 86_400_000) : 1000
 }

@@ -83,17 +83,14 @@ export class Base {
     return { waiting, inFlight, partitions }
   }
 
-  close(options: CloseOptions): Promise<void> {
+  async close(options: CloseOptions): Promise<void> {
     const { drain } = checkMembers('close options', options, { drain: optional(aBoolean, false) }, '')
     this.#closed = true
     if (!drain) {
       this.#stop.abort(closedError())
       for (const partition of this.#partitions.values()) partition.queue.close()
     }
-    return new Promise((resolve) => {
-      if (this.#running === 0) resolve()
-      else this.#ended.push(resolve)
-    })
+    if (this.#running > 0) await new Promise<void>((resolve) => this.#ended.push(resolve))
   }
 
   /** The caller's own functions may return anything. */

@@ -18,9 +18,16 @@ export function expected(name: string, rule: string, value: unknown): string {
 export function rule<T>(words: string, holds: (value: unknown) => boolean): Check<T> {
   return (name, value) => {
     if (holds(value)) return value as T
+    unheard(value)
     const Misfit = typeof value === 'number' ? RangeError : TypeError
     throw new Misfit(expected(name, words, value))
   }
+}
+
+/** What a caller's own function returns where no promise has a place may be one all the same: nobody else hears of its end. */
+export function unheard<T>(value: T): T {
+  if (value instanceof Promise) value.catch(() => {})
+  return value
 }
 
 /** Of that type, as `typeof` tells it. */

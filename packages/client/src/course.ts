@@ -81,10 +81,10 @@ export class Course {
     if (limited && status !== undefined)
       this.tell({ type: 'refused', status, attempt, ...seconds('retryAfterSeconds', reading?.hintMs) })
     if (!isRetryable(status, limited, advice, this.parts.target, this.#settings)) return false
-    if (isSettled(ending, this.#sentAtMs)) return false
+    if (isSettled(ending, this.#settings, this.#sentAtMs)) return false
     const reason = this.#obstacle(outcome)
     if (reason !== undefined) {
-      markSettled(ending)
+      markSettled(ending, this.#settings)
       this.tell({ type: 'gave-up', attempts: attempt, reason })
       return false
     }
@@ -103,7 +103,7 @@ export class Course {
   /** An answer is handed to the caller. */
   answered(status: number, ending: unknown): void {
     const { statuses, events } = this.#settings
-    if (statuses.has(status)) markSettled(ending)
+    if (statuses.has(status)) markSettled(ending, this.#settings)
     if (!events.hears('answered')) return
     const { waitedMs } = this.budget
     this.tell({ type: 'answered', status, attempts: this.attempts, waitedSeconds: waitedMs / 1000 })

@@ -14,6 +14,7 @@ import {
   optional,
   refills,
   rule,
+  unheard,
 } from './check.js'
 import { type DialectOptions, readDialect } from './dialect.js'
 import { type ClientEvent, Events } from './events.js'
@@ -127,7 +128,7 @@ export function readOptions(options: ClientOptions): Settings {
       retry: readRetry,
       backoff: optional(withMethods('delaySeconds'), exponentialBackoff()),
       clock: optional(withMethods('now', 'setTimeout', 'clearTimeout'), systemClock),
-      random: optional<Settings['random']>(aFunction, Math.random),
+      random: optional(aRandom, Math.random),
       onEvent: optional<ClientOptions['onEvent']>(aFunction),
     },
     '',
@@ -152,6 +153,11 @@ function checkPolicy(name: string, policy: unknown): QuotaPolicy {
     refill: optional(oneOf(...refills)),
     ratePerSecond: optional(aNumber(1e-9, mostUnits)),
   })
+}
+
+function aRandom(name: string, value: unknown): () => number {
+  const random = aFunction<() => number>(name, value)
+  return () => unheard(random())
 }
 
 /** Something made elsewhere, with those methods. */

@@ -4,20 +4,27 @@
  * it was, in milliseconds of `performance.now()`.
  */
 const mark: symbol = Symbol.for('ratepact.settled')
+/** And by which client: any object that it has for itself. */
+const marker: symbol = Symbol.for('ratepact.settled-by')
 
-export function markSettled(ending: unknown, atMs: number = performance.now()): void {
-  if (isObject(ending)) Reflect.defineProperty(ending, mark, { value: atMs, configurable: true })
+export function markSettled(ending: unknown, by: object, atMs: number = performance.now()): void {
+  if (!isObject(ending)) return
+  Reflect.defineProperty(ending, mark, { value: atMs, configurable: true })
+  Reflect.defineProperty(ending, marker, { value: by, configurable: true })
 }
 
-/** Whether it was settled since then: one object may be the end of many calls, and a mark of before is that of another. */
-export function isSettled(ending: unknown, sinceMs: number): boolean {
-  return isObject(ending) && Reflect.get(ending, mark) >= sinceMs
+/**
+ * Whether another client settled it since then: one object may be the end of many calls, and a mark of before, or of one's
+ * own, is that of another.
+ */
+export function isSettled(ending: unknown, by: object, sinceMs: number): boolean {
+  return isObject(ending) && Reflect.get(ending, mark) >= sinceMs && Reflect.get(ending, marker) !== by
 }
 
 /** A copy is as settled as what it was made of. */
 export function settleLike(copy: object, ending: object): void {
   const atMs: unknown = Reflect.get(ending, mark)
-  if (typeof atMs === 'number') markSettled(copy, atMs)
+  if (typeof atMs === 'number') markSettled(copy, Reflect.get(ending, marker) as object, atMs)
 }
 
 function isObject(value: unknown): value is object {

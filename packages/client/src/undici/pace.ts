@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici'
 import { Base } from '../base.js'
 import { type CallOptions, readCallOptions } from '../call-options.js'
-import { expected } from '../check.js'
+import { type Checks, checkShape, expected } from '../check.js'
 import { type ClientOptions, readOptions } from '../options.js'
 import type { KnownLimit } from '../pace/pace.js'
 import type { CloseOptions, QueueOverview } from '../paced-fetch.js'
@@ -53,8 +53,8 @@ export interface Pacing {
  * @throws TypeError or RangeError for an option that makes no sense.
  */
 export function pace(options: PacingOptions = {}): Pacing {
-  const { origin, ...rest } = Object(options) as PacingOptions
-  const settings = readOptions(Object(options) === options ? rest : options)
+  const { origin, ...rest } = checkShape<PacingOptions>('options', options, {} as Checks<PacingOptions>)
+  const settings = readOptions(rest)
   if ('fetch' in rest) throw new TypeError('Expected options to have no fetch, since the dispatcher sends')
   if (rest.retry !== undefined && 'classify' in rest.retry)
     throw new TypeError('Expected retry to have no classify, since an interceptor has no Response to show')
