@@ -18,8 +18,9 @@ export async function peekAt(response: Response, clock: Clock): Promise<Peeked> 
   const { copy, reader } = halves
   const decoder = new TextDecoder()
   let text = ''
-  await readSome(reader, clock, mostBytes, (part) => {
-    text += decoder.decode(part, { stream: true })
+  await readSome(reader, clock, mostBytes, (part, bytes) => {
+    const most = part.byteLength - Math.max(0, bytes - mostBytes)
+    text += decoder.decode(part.subarray(0, most), { stream: true })
   })
   return { response: copy, text }
 }
