@@ -180,6 +180,12 @@ describe('routes', () => {
       '/objects/DEADBEE5': '/objects/*',
       '/words/deadbeef': '/words/deadbeef',
       '/facade/cafe': '/facade/cafe',
+      '/bot123456:AAE-secret-token/sendMessage': '/*/sendMessage',
+      '/bot123456%3AAAE-secret-token/sendMessage': '/*/sendMessage',
+      '/services/T00000000/B00000000/x9kUv3mWqYb2LrT8pZs4NcDf': '/services/T00000000/*/*',
+      '/webhooks/123456789012345678/aZ3-x_9QkUv3mWqYb2LrT8pZs4N.cDf': '/webhooks/*/*',
+      '/users:batchGet/v1beta/oauth2/authorize-application':
+        '/users:batchGet/v1beta/oauth2/authorize-application',
       '/orders/17/?page=2#top': '/orders/*/',
       '/': '/',
     }

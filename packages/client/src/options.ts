@@ -47,7 +47,7 @@ export interface ClientOptions {
   readonly fetch?: ((input: any, init?: any) => Promise<ResponseLike>) | undefined
   /** Who shares a quota: calls with equal strings are paced together. @default origin and credential */
   readonly partition?: ((request: OutgoingRequest) => string) | undefined
-  /** What is called, where limits differ by it. @default method and path, identifiers folded */
+  /** What is called, where limits differ by it. @default method and path, identifiers and tokens folded */
   readonly route?: ((request: OutgoingRequest) => string) | undefined
   /**
    * Policies known beforehand, for every partition; without any the first answer is waited for. One whose `unit` is not

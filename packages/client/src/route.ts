@@ -1,10 +1,11 @@
 import type { Target } from './target.js'
 
 /**
- * A number; a UUID; or at least eight hexadecimal digits of which one is no letter: "deadbeef" may be a word,
- * "deadbee5" is not.
+ * A number; a UUID; at least eight hexadecimal digits of which one is no letter: "deadbeef" may be a word, "deadbee5" is
+ * not; and what may be a token: with a digit and a colon, or at least sixteen characters with a digit and a letter.
  */
-const identifier = /^(-?\d+|[\da-f]{8}-([\da-f]{4}-){3}[\da-f]{12}|(?=[a-f]*\d)[\da-f]{8,})$/i
+const identifier =
+  /^(-?\d+|[\da-f]{8}-([\da-f]{4}-){3}[\da-f]{12}|(?=[a-f]*\d)[\da-f]{8,}|(?=\D*\d)(.*(:|%3a).*|(?=.*[a-z]).{16,}))$/i
 
 /**
  * The route of a call by default: method and path, with the segments that look like identifiers folded
