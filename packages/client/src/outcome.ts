@@ -40,11 +40,11 @@ export function readOutcome(
   const paced = limited && reading.own
   const refusals = paced ? streak.refused(flight.sentAtMs, clock.now()) : 0
   const waitMs = failed ? retryWaitMs(reading.hintMs, Math.max(refusals, attempts), backoff, random) : 0
-  const { limits, policies } = reading
+  const { limits, policies, silent } = reading
   if (!paced) streak.accepted(flight.sentAtMs)
   if (paced) partition.blocked(clock.now() + waitMs)
   if (paced) pace.answered(flight, { outcome: 'refused', limits, policies, retryAfterMs: waitMs })
-  else pace.answered(flight, { outcome: 'accepted', limits, policies })
+  else pace.answered(flight, { outcome: 'accepted', limits, policies, silent })
   const advice = verdict === undefined ? readAdvice(response) : limited
   return { reading, limited, paced, advice, waitMs }
 }

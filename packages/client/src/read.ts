@@ -18,6 +18,8 @@ export interface Reading {
   readonly policies: readonly QuotaPolicy[]
   /** How long the answer, if it is a refusal, asks to be left alone, counted from its arrival. */
   readonly hintMs: number | undefined
+  /** Whether it states nothing, though it might: a success of the origin's own. */
+  readonly silent: boolean
   /** Whether the dialect takes it for a refusal, whatever its status. */
   readonly limited?: boolean | undefined
   /** Fields that were malformed, for people who look for the reason. */
@@ -26,6 +28,10 @@ export interface Reading {
 
 /** More members than any server states; what comes in such numbers is garbage, and is not kept. */
 const mostMembers = 100
+
+const silence: Reading = {
+  ...{ own: true, limits: [], policies: [], ignored: [], hintMs: undefined, silent: true },
+}
 
 /** The fields that state the limits and the policies, in dialects that use others than `RateLimit`. */
 const otherFields: Readonly<Partial<Record<Dialect, { limits: string; policies: string }>>> = {
@@ -50,7 +56,7 @@ export function readAnswer(
   const { headers, status } = response
   const { address } = place.target
   const own = isFrom(response, address)
-  const nothing = { own, limits: [], policies: [], ignored: [], hintMs: undefined }
+  const nothing = { own, limits: [], policies: [], ignored: [], hintMs: undefined, silent: false }
   if (status < 200 || (status >= 300 && status < 400)) return nothing
   const ignored: { field: string; reason: string }[] = []
   const said = own
@@ -61,11 +67,11 @@ export function readAnswer(
   const limited = said?.limited
   const failed = refused || limited === true || status >= 400
   // A field less to look for on each answer that says nothing anyway.
-  if (!failed && limits.length + policies.length + ignored.length === 0) return nothing
+  if (!failed && limits.length + policies.length + ignored.length === 0) return own ? silence : nothing
   const toldMs = failed ? readRetryAfterMs(headers, limits) : undefined
   if (isCached(headers)) return { ...nothing, hintMs: toldMs }
   const hintMs = failed ? (toldMs ?? said?.waitMs ?? windowMs(limits, policies)) : undefined
-  return { own, limits, policies, ignored, limited, hintMs }
+  return { own, limits, policies, ignored, limited, hintMs, silent: false }
 }
 
 /** Where a call went. */

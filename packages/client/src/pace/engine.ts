@@ -104,6 +104,8 @@ class Engine implements Pace {
       const statement = told.get(limit)
       const refusal = refusers.includes(limit) ? refusalBy(statement ?? {}, retryAfterMs) : undefined
       limit.answered(flight, now, { limit: refusal?.limit ?? statement?.limit, refused, refusal })
+      if (statement !== undefined) limit.stated(refused)
+      else if (answer.silent === true && limit.isGone(now)) this.#known.forget(limit, open.on.keys)
     }
     if (!refused) this.#gate.accepted(flight, now)
     else if (refusers.length === 0) this.#gate.refused(flight, now, retryAfterMs)

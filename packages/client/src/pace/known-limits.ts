@@ -59,6 +59,14 @@ export class KnownLimits {
     return held
   }
 
+  /** Lets go of a limit that was stated on a route of those keys and is not any more; what was given beforehand stays. */
+  forget(limit: Limit, keys: readonly string[] | undefined): void {
+    const key = limitKey(limit.parts.named)
+    if (keys?.includes(key) !== true || this.#given.has(key) || this.#all.get(key) !== limit) return
+    this.#all.delete(key)
+    this.#shared.delete(key)
+  }
+
   all(): Iterable<Limit> {
     return this.#all.values()
   }

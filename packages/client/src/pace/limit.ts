@@ -22,6 +22,9 @@ export interface Reading {
   readonly refusal: Refusal | undefined
 }
 
+/** Servers may state a limit now and then only: no shorter silence means anything, however short the window. */
+const leastSilenceMs = 60_000
+
 /** `paced` counts requests, `slots` counts calls in progress, `signal` counts what a client cannot: it only stops. */
 export type LimitKind = 'paced' | 'slots' | 'signal'
 
@@ -43,6 +46,10 @@ export abstract class Limit<Booked = unknown> {
   protected readonly flying: Map<Flight, Booked> = new Map()
   /** Until when the newest answer says that no more comes. */
   #statedUntilMs = 0
+  /** An accepted answer has stated it. One that refusals alone state is missing nowhere. */
+  #usual = false
+  /** When the first answer came that might have stated it and did not, since the last that did. */
+  #silentSinceMs: number | undefined
 
   constructor(parts: LimitParts) {
     this.parts = parts
@@ -78,6 +85,22 @@ export abstract class Limit<Booked = unknown> {
       const { waitMs, overrides } = refusal
       this.gate.refused(flight, nowMs, waitMs, overrides, this.spreadMs(waitMs ?? 0))
     }
+  }
+
+  /** An answer speaks of it. */
+  stated(refused: boolean): void {
+    if (!refused) this.#usual = true
+    this.#silentSinceMs = undefined
+  }
+
+  /** An answer is silent about it. @returns whether all are, and for so long, that it is stated no more */
+  isGone(nowMs: number): boolean {
+    if (!this.#usual) return false
+    this.#silentSinceMs ??= nowMs
+    const { windowMs } = this.quota
+    const toldMs = Math.min(this.#statedUntilMs - this.#silentSinceMs, this.parts.around.maxBlockMs)
+    const longMs = Math.max(leastSilenceMs, windowMs < never ? windowMs : toldMs)
+    return nowMs - this.#silentSinceMs > longMs && this.gate.isForgettable(nowMs)
   }
 
   lost(flight: Flight, nowMs: number): void {

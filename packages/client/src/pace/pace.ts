@@ -6,6 +6,8 @@ export interface Answer {
   readonly outcome: 'accepted' | 'refused'
   readonly limits: readonly ServiceLimit[]
   readonly policies: readonly QuotaPolicy[]
+  /** It states nothing, though it might: the service did the work and answered itself. */
+  readonly silent?: boolean
   /** How long the server asked to be left alone, counted from the answer's arrival. */
   readonly retryAfterMs?: number
 }
