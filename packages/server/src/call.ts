@@ -2,11 +2,13 @@ import { type Cost, costOf, expectCost } from './cost.js'
 import { expected, expectObject, expectOnly } from './expect.js'
 import { expectOnStoreFailure, type OnStoreFailure } from './failure/mode.js'
 import { hash48 } from './hash.js'
+import { asLongAs } from './list.js'
+import { Consume, Peek } from './op.js'
 import { homeOf, valuesOf } from './partition.js'
 import type { Chosen } from './plans.js'
 import type { Policy } from './policy.js'
 import { short, shortValues } from './short.js'
-import type { BucketOwner, Charge, Op } from './store.js'
+import type { BucketOwner, Charge, Crowd, Op } from './store.js'
 import type { Asked } from './trial.js'
 
 export interface ConsumeOptions<Name extends string = string, Plan extends string = string> {
@@ -53,34 +55,70 @@ export function chargesOf(
   const values = shortValues(valuesOf(partition, policies, kinds), kinds)
   const scope = short(called)
   const home = slotBy === undefined ? undefined : homeOf(values, slotBy)
-  const charges = new Array<Charge>(policies.length)
+  const charges = asLongAs<Charge>(policies)
   for (let i = 0; i < policies.length; i += 1) {
     const policy = policies[i] as Policy
-    const owner = ownerOf(policy, values[policy.by] as string, scope)
-    charges[i] = {
-      policy,
-      owner: home === undefined ? owner : { ...owner, home },
-      cost: costOf(cost, policy),
-    }
+    const owner = new Owner(policy.by, values[policy.by] as string)
+    if (policy.perScope) owner.scope = scope
+    if (home !== undefined) owner.home = home
+    charges[i] = new ChargeTo(policy, owner, costOf(cost, policy))
   }
   return charges
-}
-
-function ownerOf({ by: kind, perScope }: Policy, value: string, scope: string): BucketOwner {
-  return perScope ? { kind, value, scope } : { kind, value }
 }
 
 /** An op that is answered with a decision. */
 export type Check = Extract<Op, { kind: 'consume' | 'peek' }>
 
+// Classes, since there is one of each for each call: see `listOf`.
+
+class Owner implements BucketOwner {
+  readonly kind: string
+  readonly value: string
+  declare scope?: string
+  declare home?: { readonly kind: string; readonly value: string }
+
+  constructor(kind: string, value: string) {
+    this.kind = kind
+    this.value = value
+  }
+}
+
+class ChargeTo implements Charge {
+  readonly policy: Policy
+  readonly owner: BucketOwner
+  readonly cost: number
+
+  constructor(policy: Policy, owner: BucketOwner, cost: number) {
+    this.policy = policy
+    this.owner = owner
+    this.cost = cost
+  }
+}
+
 /** A call that is what it must be, and by what it is judged. */
-export interface Case {
+export class Case {
   readonly kind: Check['kind']
   readonly partition: unknown
   readonly call: ConsumeOptions
   readonly mode: OnStoreFailure
   readonly chosen: Chosen
   readonly sentMs: number
+
+  constructor(
+    kind: Check['kind'],
+    partition: unknown,
+    call: ConsumeOptions,
+    mode: OnStoreFailure,
+    chosen: Chosen,
+    sentMs: number,
+  ) {
+    this.kind = kind
+    this.partition = partition
+    this.call = call
+    this.mode = mode
+    this.chosen = chosen
+    this.sentMs = sentMs
+  }
 }
 
 /** The op that a call comes to. */
@@ -91,18 +129,22 @@ export function opFor(
   settings: { readonly blocks: boolean; readonly idMs: number; readonly countInstances: boolean },
 ): Check {
   const blocks = settings.blocks ? ownersIn(all) : NOBODY
-  // Made property by property: most calls have none of the others, and spreading costs most of it.
-  const op: Draft<Check> =
-    kind === 'peek' ? { kind, charges, blocks } : { kind, charges, blocks, lease: leaseFor(all) }
+  const op = kind === 'peek' ? new Peek(charges, blocks) : new Consume(charges, blocks, leaseFor(all))
   if (trials.length > 0) op.trials = trials
   const [first] = all
   if (id !== undefined && first !== undefined)
     op.once = { owner: { ...first.owner, scope: short(scope) }, id: idOf(id, charges), ms: settings.idMs }
-  if (settings.countInstances) op.crowd = { instance: instance === undefined ? 0 : hash48(instance) }
+  if (settings.countInstances) op.crowd = new CrowdOf(instance === undefined ? 0 : hash48(instance))
   return op
 }
 
-type Draft<T> = { -readonly [K in keyof T]: T[K] }
+class CrowdOf implements Crowd {
+  readonly instance: number
+
+  constructor(instance: number) {
+    this.instance = instance
+  }
+}
 
 const NOBODY: readonly never[] = Object.freeze([])
 

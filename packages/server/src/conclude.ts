@@ -6,6 +6,7 @@ import type { Effects } from './effects.js'
 import type { Fallback } from './failure/fallback.js'
 import type { OnStoreFailure } from './failure/mode.js'
 import { decisionOf } from './judge.js'
+import type { Draft } from './plain.js'
 import { type Receipt, receiptFrom } from './receipt.js'
 import type { Shards } from './shard/shards.js'
 import type { Charge, Reply } from './store.js'
@@ -116,5 +117,7 @@ export function createConclude(parts: ConcludeParts): Conclude {
 }
 
 function planned<D extends Decision>(decision: D, plan: string | undefined): D {
-  return plan === undefined ? decision : { ...decision, plan }
+  // It has just been made, and nobody has it yet.
+  if (plan !== undefined) (decision as Draft<Decision>).plan = plan
+  return decision
 }

@@ -1,13 +1,5 @@
 import { expectNoLocal } from './advance/lease-options.js'
-import {
-  type Case,
-  type Check,
-  type ConsumeOptions,
-  chargesOf,
-  expectCall,
-  NO_OPTIONS,
-  opFor,
-} from './call.js'
+import { Case, type Check, type ConsumeOptions, chargesOf, expectCall, NO_OPTIONS, opFor } from './call.js'
 import { callerOf } from './caller.js'
 import type { Decision } from './decision.js'
 import { repeated } from './denial.js'
@@ -54,7 +46,7 @@ export function createDecide(parts: DecideParts): Decide {
       }
       if (typeof plan === 'function') return planned(kind, partition, call, mode, plan)
       const chosen = rules.policiesOf(plan)
-      return Promise.resolve(judged({ kind, partition, call, mode, chosen, sentMs: clock.now() }))
+      return Promise.resolve(judged(new Case(kind, partition, call, mode, chosen, clock.now())))
     } catch (error) {
       return Promise.reject(error)
     }
@@ -76,7 +68,7 @@ export function createDecide(parts: DecideParts): Decide {
       if (error instanceof StoreError) return conclude.withoutStore(error, mode)
       throw error
     }
-    return judged({ kind, partition, call, mode, chosen: rules.policiesOf(plan), sentMs: clock.now() })
+    return judged(new Case(kind, partition, call, mode, rules.policiesOf(plan), clock.now()))
   }
 
   function judged(one: Case): Decision | Promise<Decision> {

@@ -2,7 +2,7 @@ import { type Cost, expectCost } from './cost.js'
 import type { Decision } from './decision.js'
 import { show } from './expect.js'
 import type { Policy } from './policy.js'
-import { bringReceiptTo, changesTo, heldBy, type Receipt, restOf } from './receipt.js'
+import { bringReceiptTo, changesTo, heldBy, Receipt, restOf } from './receipt.js'
 import type { Op, Reply } from './store.js'
 import { createTag } from './tag.js'
 
@@ -17,13 +17,7 @@ export interface Effects<Name extends string> {
 }
 
 /** Of a decision that charged nothing there is nothing to give back. */
-const NOTHING: Receipt = {
-  charges: [],
-  read: { readings: [], nowUs: 0 },
-  lease: '',
-  rest: undefined,
-  closed: true,
-}
+const NOTHING = new Receipt([], { readings: [], nowUs: 0 }, '', undefined, undefined, true)
 
 export function createEffects<Name extends string>(
   ask: (op: Op, via: Receipt['via']) => Promise<Reply>,

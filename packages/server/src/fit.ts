@@ -2,6 +2,8 @@ import { meterOf } from './algorithm/algorithms.js'
 import type { Reading } from './algorithm/meter.js'
 import type { Charge } from './store.js'
 
+const NONE: readonly never[] = Object.freeze([])
+
 /** Whether all charges from one position up to another fit what was read of them. */
 export function doFit(
   charges: readonly Charge[],
@@ -11,7 +13,7 @@ export function doFit(
 ): boolean {
   for (let i = from; i < to; i += 1) {
     const { policy, cost } = charges[i] as Charge
-    if (!meterOf(policy).fits(readings[i] ?? [], cost, policy)) return false
+    if (!meterOf(policy).fits(readings[i] ?? NONE, cost, policy)) return false
   }
   return true
 }

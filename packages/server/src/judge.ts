@@ -1,27 +1,42 @@
 import { meterOf } from './algorithm/algorithms.js'
+import { admission, blocking, refusal } from './decided.js'
 import type { Decision, Limit, ShadowResult, Source } from './decision.js'
-import { type Held, limitOf } from './limit.js'
+import { Held, limitOf } from './limit.js'
+import { asLongAs, listOf } from './list.js'
 import type { Policy } from './policy.js'
 import type { Read } from './receipt.js'
 import type { Charge, Reply } from './store.js'
 
 /** What policies that are decided together say of a call. */
-export interface Verdict<Name extends string = string> {
+export class Verdict<Name extends string = string> {
   readonly limits: readonly Limit<Name>[]
   readonly violated: readonly Name[]
   /** µs until the call fits all of them. */
   readonly waitUs: number
   /** µs for which the call must be held. */
   readonly delayUs: number
+
+  constructor(limits: readonly Limit<Name>[], violated: readonly Name[], waitUs: number, delayUs: number) {
+    this.limits = limits
+    this.violated = violated
+    this.waitUs = waitUs
+    this.delayUs = delayUs
+  }
 }
 
 /** What becomes of charges that are decided together. */
-export interface Fate {
+export class Fate {
   /** Whether the call passes them, and for the first time: they may have it held then. */
   readonly passes: boolean
   /** Whether they have been made since the readings; and of places, which a call that does not run never takes. */
   readonly taken: boolean
   readonly placesTaken: boolean
+
+  constructor(passes: boolean, taken: boolean, placesTaken: boolean) {
+    this.passes = passes
+    this.taken = taken
+    this.placesTaken = placesTaken
+  }
 }
 
 /** Sums up what a store read of policies that are decided together. */
@@ -33,11 +48,10 @@ export function verdictOf<Name extends string>(
   instances?: readonly number[],
 ): Verdict<Name> {
   const held = passes ? heldBy(charges, readings, nowUs, instants) : undefined
-  // As long as they will be: one that grows by itself has room for 17 from the first on.
-  const limits = new Array<Limit<Name>>(charges.length)
   let violated: Name[] | undefined
   let waitUs = 0
   let delayUs = 0
+  const limits = asLongAs<Limit<Name>>(charges)
   for (let i = 0; i < charges.length; i += 1) {
     const { policy, owner, cost } = charges[i] as Charge
     const key = owner.scope === undefined ? undefined : scopeKeys(owner.scope)
@@ -54,11 +68,12 @@ export function verdictOf<Name extends string>(
     limits[i] = said.limit
     delayUs = Math.max(delayUs, said.delayUs)
     if (said.limit.allowed) continue
-    violated ??= []
-    violated.push(policy.name as Name)
+    const name = policy.name as Name
+    if (violated === undefined) violated = listOf(name)
+    else violated.push(name)
     waitUs = Math.max(waitUs, said.waitUs)
   }
-  return { limits, violated: violated ?? NONE, waitUs, delayUs }
+  return new Verdict(limits, violated ?? NONE, waitUs, delayUs)
 }
 
 const NONE: readonly never[] = Object.freeze([])
@@ -73,37 +88,18 @@ export function decisionOf<Name extends string>(
   source: Source = 'store',
 ): Decision<Name> {
   const { admitted, blockedUs, replayed } = reply
-  if (blockedUs > 0) {
-    const wait = Number.isFinite(blockedUs) ? { retryAfterSeconds: blockedUs / 1e6 } : {}
-    return { outcome: 'blocked', allowed: false, ...wait, source, shadow }
-  }
+  if (blockedUs > 0) return blocking(blockedUs / 1e6, source, shadow)
   const taken = admitted && consumed && !replayed
   const { limits, violated, waitUs, delayUs } = verdictOf<Name>(
     charges,
     reply,
-    { passes: admitted && !replayed, taken, placesTaken: taken },
+    new Fate(admitted && !replayed, taken, taken),
     scopeKeys,
     reply.instances,
   )
-  if (admitted)
-    return {
-      outcome: 'admitted',
-      allowed: true,
-      limits,
-      delaySeconds: delayUs / 1e6,
-      replayed,
-      source,
-      shadow,
-    }
-  return {
-    outcome: 'refused',
-    allowed: false,
-    limits,
-    violated,
-    retryAfterSeconds: waitUs / 1e6,
-    source,
-    shadow,
-  }
+  return admitted
+    ? admission(limits, delayUs / 1e6, replayed, source, shadow)
+    : refusal(limits, violated, waitUs / 1e6, source, shadow)
 }
 
 /** How long each policy has an admitted call held; undefined where none does. */
@@ -120,7 +116,7 @@ function heldBy(
       : (meterOf(policy).heldUs?.(readings[i] ?? NONE, cost, instants?.[i] ?? nowUs, policy) ?? 0),
   )
   const longestUs = Math.max(...own)
-  return longestUs > 0 ? own.map((ownUs) => ({ ownUs, longestUs })) : undefined
+  return longestUs > 0 ? own.map((ownUs) => new Held(ownUs, longestUs)) : undefined
 }
 
 function mayHold({ policy }: Charge): boolean {

@@ -1,19 +1,31 @@
 import { meterOf } from './algorithm/algorithms.js'
 import type { Reading } from './algorithm/meter.js'
 import type { Limit } from './decision.js'
+import { type Draft, plain } from './plain.js'
 import type { Policy } from './policy.js'
 
 /** For how long (µs) this policy has a call held, and for how long the one that does so the longest. */
-export interface Held {
+export class Held {
   readonly ownUs: number
   readonly longestUs: number
+
+  constructor(ownUs: number, longestUs: number) {
+    this.ownUs = ownUs
+    this.longestUs = longestUs
+  }
 }
 
 /** What one policy says of a call: what is stated, how long to wait if it refuses, how long to hold if it admits. */
-export interface Said<Name extends string = string> {
+export class Said<Name extends string = string> {
   readonly limit: Limit<Name>
   readonly waitUs: number
   readonly delayUs: number
+
+  constructor(limit: Limit<Name>, waitUs: number, delayUs: number) {
+    this.limit = limit
+    this.waitUs = waitUs
+    this.delayUs = delayUs
+  }
 }
 
 /**
@@ -42,42 +54,36 @@ export function limitOf<Name extends string>(
   } = meter.view(reading, cost, taken, nowUs, policy)
   // What is stated is read when the call is let go: times count from then.
   const goneUs = taken && held !== undefined ? held.longestUs : 0
-  const limit = beginning(policy, cost, available, allowed, windowUs !== undefined)
+  const limit = new OfLimit(policy, cost, available, allowed, windowUs !== undefined) as Draft<Limit<Name>>
   stateWindow(limit, policy, allowed && available > 0 ? undefined : waitUs, windowUs, goneUs)
   if (delayUs !== undefined) limit.delaySeconds = delayUs / 1e6
   // More than share a quota four times over can do nothing with their part.
   if (instances > 0) limit.instances = Math.min(instances, 4 * policy.quota)
   if (partitionKey !== undefined) limit.partitionKey = partitionKey
-  return { limit, waitUs: allowed ? 0 : waitUs, delayUs: delayUs ?? 0 }
+  return new Said(limit, allowed ? 0 : waitUs, delayUs ?? 0)
 }
 
-type Draft<T> = { -readonly [K in keyof T]: T[K] }
-
-/**
- * The limit, but for what few have. With all properties at once, for this is run for every policy of every call: each
- * that is added later makes the object anew, and spreading costs most of it.
- */
-function beginning<Name extends string>(
-  { name: policy, quota, unit, windowSeconds }: Policy<Name>,
+/** A limit, but for what few have. */
+const OfLimit = plain(function Limit(
+  this: Draft<Limit>,
+  { name, quota, unit, windowSeconds }: Policy,
   cost: number,
   available: number,
   allowed: boolean,
   timed: boolean,
-): Draft<Limit<Name>> {
-  if (windowSeconds === undefined) return { policy, quota, unit, cost, available, allowed }
-  if (!timed) return { policy, quota, unit, cost, available, allowed, windowSeconds }
-  return {
-    policy,
-    quota,
-    unit,
-    cost,
-    available,
-    allowed,
-    windowSeconds,
-    effectiveWindowSeconds: 0,
-    effectiveWindowMs: 0,
-  }
-}
+) {
+  this.policy = name
+  this.quota = quota
+  this.unit = unit
+  this.cost = cost
+  this.available = available
+  this.allowed = allowed
+  if (windowSeconds === undefined) return
+  this.windowSeconds = windowSeconds
+  if (!timed) return
+  this.effectiveWindowSeconds = 0
+  this.effectiveWindowMs = 0
+})
 
 /** Fills in within which time what is available is so. */
 function stateWindow(

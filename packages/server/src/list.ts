@@ -10,3 +10,8 @@
 export function listOf<T extends unknown[]>(...items: T): T {
   return items
 }
+
+/** A list as long as another, to be filled. For fewer things than `map` makes, whose function is made anew each time too. */
+export function asLongAs<T>(other: readonly unknown[]): T[] {
+  return other.slice() as T[]
+}

@@ -17,7 +17,7 @@ export type PartitionInput<Kind extends string = string> = string extends Kind
 export class PartitionError extends TypeError {
   override readonly name = 'PartitionError' as const
   /** The policy that cannot count. Absent when a kind is not counted by any policy. */
-  readonly policy?: string
+  declare readonly policy?: string
   /** The kind of partition that is missing or unknown. */
   readonly kind: string
 
@@ -33,13 +33,22 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof String)
 }
 
+/** What a text stands for. A class, since there is one for each call: see `listOf`. */
+class ByClient {
+  readonly client: string
+
+  constructor(client: string) {
+    this.client = client
+  }
+}
+
 /** The value of each kind, or an error that names the policy and the kind. */
 export function valuesOf(
   partition: unknown,
   policies: readonly Policy[],
   kinds: readonly string[],
 ): Readonly<Record<string, string>> {
-  const record = typeof partition === 'string' ? { client: partition } : partition
+  const record = typeof partition === 'string' ? new ByClient(partition) : partition
   if (!isRecord(record)) throw missing('client', policies, partition)
   for (const kind in record)
     if (!kinds.includes(kind) && Object.hasOwn(record, kind)) throw uncounted(kind, kinds)

@@ -8,8 +8,11 @@ export interface Origin {
   putBack(units: number): boolean
 }
 
-/** What an admission charged, kept so that it can be given back: once, and only as much. */
-export interface Receipt {
+/**
+ * What an admission charged, kept so that it can be given back: once, and only as much. A class, since there is one for
+ * each admission: see `listOf`.
+ */
+export class Receipt {
   readonly charges: readonly Charge[]
   /** What the store read before: it tells where each charge was made. */
   readonly read: Read
@@ -22,9 +25,26 @@ export interface Receipt {
   rest: Rest | undefined
   closed: boolean
   /** Who is asked for what is done with the charges later. @default the store */
-  readonly via?: (op: Op) => Reply | Promise<Reply>
+  declare readonly via?: (op: Op) => Reply | Promise<Reply>
   /** What was charged along with it to policies that are only tried: what becomes of the one becomes of the other. */
-  readonly tried?: Receipt
+  declare tried?: Receipt
+
+  constructor(
+    charges: readonly Charge[],
+    read: Read,
+    lease: string,
+    from?: readonly Origin[],
+    once?: Once,
+    closed = false,
+  ) {
+    this.charges = charges
+    this.read = read
+    this.lease = lease
+    this.once = once
+    this.from = from
+    this.rest = undefined
+    this.closed = closed
+  }
 }
 
 export type Read = Pick<Reply, 'readings' | 'nowUs' | 'instants'>
@@ -41,7 +61,7 @@ export interface Rest {
 export function receiptFrom(op: Extract<Op, { kind: 'consume' }>, reply: Reply): Receipt | undefined {
   const { charges, lease, trials, once } = op
   if (!reply.admitted || reply.replayed) return undefined
-  const own = receiptOf(charges, reply, lease, undefined, once)
+  const own = new Receipt(charges, reply, lease, undefined, once)
   if (trials === undefined) return own
   const [tried, readings, instants]: [Charge[], Reading[], number[]] = [[], [], []]
   for (const [i, trial] of trials.entries()) {
@@ -52,18 +72,8 @@ export function receiptFrom(op: Extract<Op, { kind: 'consume' }>, reply: Reply):
     instants.push(...(said.instants ?? said.readings.map(() => reply.nowUs)))
   }
   if (tried.length === 0) return own
-  return { ...own, tried: receiptOf(tried, { readings, nowUs: reply.nowUs, instants }, lease) }
-}
-
-export function receiptOf(
-  charges: readonly Charge[],
-  read: Read,
-  lease: string,
-  from?: readonly Origin[],
-  once?: Once,
-): Receipt {
-  // One form and no copies: there is one for each admission.
-  return { charges, read, lease, once, from, rest: undefined, closed: false }
+  own.tried = new Receipt(tried, { readings, nowUs: reply.nowUs, instants }, lease)
+  return own
 }
 
 /** What is left of the charges of a receipt. */

@@ -1,11 +1,11 @@
 import type { ShadowResult } from './decision.js'
 import { doFit } from './fit.js'
-import { verdictOf } from './judge.js'
+import { Fate, verdictOf } from './judge.js'
 import type { Chosen } from './plans.js'
 import type { Charge, Reply, Trial } from './store.js'
 
-/** What a call charges, and what is tried on it. */
-export interface Asked {
+/** What a call charges, and what is tried on it. A class, since there is one for each call: see `listOf`. */
+export class Asked {
   /** To the policies that decide. */
   readonly charges: readonly Charge[]
   /** Of those, the policies whose quota is below the cost: such a call never fits. */
@@ -15,6 +15,20 @@ export interface Asked {
   readonly trials: readonly Trial[]
   /** All charges, whether or not a store need be asked about them. */
   readonly all: readonly Charge[]
+
+  constructor(
+    charges: readonly Charge[],
+    impossible: readonly string[],
+    all: readonly Charge[],
+    tried: readonly Tried[] = NOTHING,
+    trials: readonly Trial[] = NOTHING,
+  ) {
+    this.charges = charges
+    this.impossible = impossible
+    this.tried = tried
+    this.trials = trials
+    this.all = all
+  }
 }
 
 /** What is tried on a call besides the policies that decide: one shadow, or the candidate. */
@@ -35,11 +49,11 @@ export function askedFrom(chosen: Chosen, all: readonly Charge[], dearer?: reado
   const { policies } = chosen
   if (policies.length === all.length) {
     const impossible = dearer === undefined ? impossibleOf(all) : dearer.map(({ policy }) => policy.name)
-    return { charges: all, impossible, tried: NOTHING, trials: NOTHING, all }
+    return new Asked(all, impossible, all)
   }
   const charges = all.slice(0, policies.length)
   const tried = triedOn(chosen, all)
-  return { charges, impossible: impossibleOf(charges), tried, trials: trialsFor(tried), all }
+  return new Asked(charges, impossibleOf(charges), all, tried, trialsFor(tried))
 }
 
 const NOTHING: readonly never[] = Object.freeze([])
@@ -100,7 +114,7 @@ export function shadowOf(
     const { limits, violated, waitUs, delayUs } = verdictOf(
       charges,
       { readings: said.readings, nowUs: reply.nowUs, ...(said.instants && { instants: said.instants }) },
-      { passes: fits && !reply.replayed, taken: said.taken, placesTaken: said.taken && reply.admitted },
+      new Fate(fits && !reply.replayed, said.taken, said.taken && reply.admitted),
       scopeKeys,
     )
     const end = fits ? { delaySeconds: delayUs / 1e6 } : { retryAfterSeconds: waitUs / 1e6 }

@@ -1,7 +1,7 @@
 import type { Reading } from '../algorithm/meter.js'
 import type { Admitted } from '../decision.js'
 import { decisionOf } from '../judge.js'
-import { type Receipt, receiptOf } from '../receipt.js'
+import { Receipt } from '../receipt.js'
 import type { Charge } from '../store.js'
 import type { Leases } from './leases.js'
 
@@ -30,7 +30,7 @@ export function answerFrom(
   const decision = decisionOf(charges, reply, charged, NOTHING_TRIED, scopeKeys, 'lease') as Admitted
   if (!charged) return { decision }
   const own = { nowUs, instants, readings: emptyReadings(charges, readings) }
-  return { decision, receipt: receiptOf(charges, own, '', taken) }
+  return { decision, receipt: new Receipt(charges, own, '', taken) }
 }
 
 const EMPTY: Reading = [0]

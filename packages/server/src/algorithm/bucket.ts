@@ -1,14 +1,17 @@
 import { heldTicks } from '../hold.js'
 import { LARGEST, mostInUse } from './debt.js'
 import type { LeakyBucketPolicy } from './leaky-bucket.js'
-import { type Meter, unitsAwaited } from './meter.js'
+import { type Meter, unitsAwaited, View } from './meter.js'
 import type { TokenBucketPolicy } from './token-bucket.js'
 
 type BucketPolicy = TokenBucketPolicy | LeakyBucketPolicy
 
-/** What is stored of one bucket or window: whole numbers; the script in Redis keeps the same. */
-export interface Count {
-  readonly kind: 'count'
+/**
+ * What is stored of one bucket or window: whole numbers; the script in Redis keeps the same. A class, since many are made:
+ * see `listOf`.
+ */
+export class Count {
+  readonly kind = 'count'
   /** From this instant (µs) on the state says nothing: the bucket is full, the window over. */
   readonly untilUs: number
   /** The instant of the level, or the start of the window (µs). */
@@ -17,18 +20,25 @@ export interface Count {
   readonly used: number
   /** Ticks that a unit was worth when this was written; of a sliding counter, the units of the window before. */
   readonly unit: number
+
+  constructor(untilUs: number, atUs: number, used: number, unit: number) {
+    this.untilUs = untilUs
+    this.atUs = atUs
+    this.used = used
+    this.unit = unit
+  }
 }
 
 /** A count that is to be made into others: where so many are made, a new object for each would take most of the time. */
 export type Draft = { -readonly [K in keyof Count]: Count[K] }
 
 export function emptyCount(): Draft {
-  return { kind: 'count', untilUs: 0, atUs: 0, used: 0, unit: 0 }
+  return new Count(0, 0, 0, 0)
 }
 
 /** @param into what is made into the count, instead of a new one */
 export function countOf(untilUs: number, atUs: number, used: number, unit: number, into?: Draft): Count {
-  if (into === undefined) return { kind: 'count', untilUs, atUs, used, unit }
+  if (into === undefined) return new Count(untilUs, atUs, used, unit)
   into.untilUs = untilUs
   into.atUs = atUs
   into.used = used
@@ -127,7 +137,7 @@ export function bucketWithAll(level: number, all: number, nowUs: number, policy:
   if (all <= level || sinceUs >= spanUs) return bucketWith(level, nowUs, policy)
   const leftUs = spanUs - sinceUs
   const used = Math.min(Math.ceil((all * spanUs) / leftUs), LARGEST)
-  return { kind: 'count', untilUs: nowUs + leftUs, atUs: nowUs - sinceUs, used, unit }
+  return new Count(nowUs + leftUs, nowUs - sinceUs, used, unit)
 }
 
 /** The state by the numbers of the policy, with nothing taken. */
@@ -159,7 +169,7 @@ export const bucketMeter: Meter<BucketPolicy> = {
     const over = Math.max(after + need - quota * ticks.unit, need > 0 ? after - queueTicks : 0)
     const waitUs = Math.max(0, Math.ceil(over / ticks.rate))
     const windowUs = (available / ratePerSecond) * 1e6
-    if (policy.algorithm !== 'leaky-bucket' || !taken || cost === 0) return { available, waitUs, windowUs }
-    return { available, waitUs, windowUs, delayUs: Math.ceil(level / ticks.rate) }
+    const held = policy.algorithm === 'leaky-bucket' && taken && cost > 0
+    return new View(available, waitUs, windowUs, held ? Math.ceil(level / ticks.rate) : undefined)
   },
 }

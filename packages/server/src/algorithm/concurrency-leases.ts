@@ -1,10 +1,15 @@
 import type { ConcurrencyPolicy } from './concurrency.js'
-import type { Meter } from './meter.js'
+import { type Meter, View } from './meter.js'
 
 /** A place that a call holds: when it ends (µs), and for how long it may be held from when it was taken or renewed. */
-export interface Place {
+export class Place {
   readonly endUs: number
   readonly leaseUs: number
+
+  constructor(endUs: number, leaseUs: number) {
+    this.endUs = endUs
+    this.leaseUs = leaseUs
+  }
 }
 
 /** Places by the name of their lease. Memory's own form. */
@@ -21,7 +26,7 @@ export function leasesTaken(
 ): number {
   let taken = 0
   for (const [lease, { endUs, leaseUs }] of leases) {
-    if (endUs > nowUs + Math.max(leaseUs, longestUs)) leases.set(lease, { endUs: nowUs + leaseUs, leaseUs })
+    if (endUs > nowUs + Math.max(leaseUs, longestUs)) leases.set(lease, new Place(nowUs + leaseUs, leaseUs))
     if (endUs > nowUs) taken += 1
   }
   return taken
@@ -40,6 +45,6 @@ export const concurrencyMeter: Meter<ConcurrencyPolicy> = {
 
   view([inUse = 0], cost, taken, _nowUs, { quota }) {
     const after = taken ? inUse + cost : inUse
-    return { available: Math.max(0, quota - after), waitUs: after + Math.max(1, cost) <= quota ? 0 : HINT_US }
+    return new View(Math.max(0, quota - after), after + Math.max(1, cost) <= quota ? 0 : HINT_US)
   },
 }

@@ -1,7 +1,8 @@
 import { heldMost } from '../hold.js'
+import { listOf } from '../list.js'
 import { type Count, countOf, type Draft } from './bucket.js'
 import type { FixedWindowPolicy } from './fixed-window.js'
-import { type Meter, type Reading, unitsAwaited } from './meter.js'
+import { type Meter, type Reading, unitsAwaited, View } from './meter.js'
 import { startOfWindow } from './window.js'
 
 /** What counts now: units used, the end of the window (µs), units of calls that are held for the next one. */
@@ -13,10 +14,10 @@ export type Window = readonly [used: number, endUs: number, held: number]
  * a process that still goes by the larger (as some do while numbers are rolled out) would let it pass again.
  */
 export function windowAt(state: Count | undefined, nowUs: number, policy: FixedWindowPolicy): Window {
-  if (state === undefined || state.untilUs <= nowUs) return [0, endOfWindow(nowUs, policy), 0]
+  if (state === undefined || state.untilUs <= nowUs) return listOf(0, endOfWindow(nowUs, policy), 0)
   const { startUs, used, endUs, held } = keptAt(state, nowUs)
-  if (!isDated(startUs, endUs, nowUs, policy)) return [used, endUs, held]
-  return [used, Math.min(endUs, endOfWindow(nowUs, policy)), held]
+  if (!isDated(startUs, endUs, nowUs, policy)) return listOf(used, endUs, held)
+  return listOf(used, Math.min(endUs, endOfWindow(nowUs, policy)), held)
 }
 
 export function isDatedWindow(state: Count, nowUs: number, policy: FixedWindowPolicy): boolean {
@@ -30,12 +31,24 @@ function isDated(startUs: number, endUs: number, nowUs: number, { windowUs }: Fi
 }
 
 /** A state that lasts, as it is by now: with units held it is of two windows, and the second begins with those. */
-function keptAt({ atUs, untilUs, used, unit }: Count, nowUs: number) {
-  if (unit === 0) return { startUs: atUs, endUs: untilUs, used, held: 0 }
+function keptAt({ atUs, untilUs, used, unit }: Count, nowUs: number): Kept {
+  if (unit === 0) return new Kept(atUs, untilUs, used, 0)
   const middleUs = atUs + Math.floor((untilUs - atUs) / 2)
-  return middleUs <= nowUs
-    ? { startUs: middleUs, endUs: untilUs, used: unit, held: 0 }
-    : { startUs: atUs, endUs: middleUs, used, held: unit }
+  return middleUs <= nowUs ? new Kept(middleUs, untilUs, unit, 0) : new Kept(atUs, middleUs, used, unit)
+}
+
+class Kept {
+  readonly startUs: number
+  readonly endUs: number
+  readonly used: number
+  readonly held: number
+
+  constructor(startUs: number, endUs: number, used: number, held: number) {
+    this.startUs = startUs
+    this.endUs = endUs
+    this.used = used
+    this.held = held
+  }
 }
 
 /** The end of a window that begins now, or of the one of the calendar that is now. */
@@ -60,7 +73,7 @@ export function readWindow(state: Count | undefined, nowUs: number, policy: Fixe
   const window = windowAt(state, nowUs, policy)
   const spare = aheadMost(window[1] - nowUs, policy) - window[2]
   // With nothing to be held and nothing held, which is how most are, that is what has just been made.
-  return spare === window[2] ? window : [window[0], window[1], spare]
+  return spare === window[2] ? window : listOf(window[0], window[1], spare)
 }
 
 /** The state after a call has taken its units: of this window if it has them, else of the next. */
@@ -112,10 +125,7 @@ export const fixedWindowMeter: Meter<FixedWindowPolicy> = {
     const endsUs = held ? leftUs + windowUs : leftUs
     const need = unitsAwaited(cost, after <= quota)
     const full = !held && ahead + need > quota
-    return {
-      available: Math.max(0, quota - after),
-      waitUs: after + need <= quota ? 0 : full ? endsUs + windowUs : endsUs,
-      windowUs: endsUs,
-    }
+    const waitUs = after + need <= quota ? 0 : full ? endsUs + windowUs : endsUs
+    return new View(Math.max(0, quota - after), waitUs, endsUs)
   },
 }

@@ -17,16 +17,23 @@ export function unitsAwaited(cost: number, fits: boolean): number {
   return cost > 0 ? cost : fits ? 1 : 0
 }
 
-/** What a policy says, from a reading. */
-export interface View {
+/** What a policy says, from a reading. A class, since there is one for each policy of each call: see `listOf`. */
+export class View {
   /** Units left, never negative. */
   readonly available: number
   /** µs until the cost asked for fits, with no other traffic. 0 = it fits. */
   readonly waitUs: number
   /** µs from now until more units are there, or until as many have come back as are left. Absent where time gives nothing back. */
-  readonly windowUs?: number
-  /** µs that the call must be held. */
-  readonly delayUs?: number
+  readonly windowUs: number | undefined
+  /** µs that the call must be held. Absent where the algorithm does not hold. */
+  readonly delayUs: number | undefined
+
+  constructor(available: number, waitUs: number, windowUs?: number, delayUs?: number) {
+    this.available = available
+    this.waitUs = waitUs
+    this.windowUs = windowUs
+    this.delayUs = delayUs
+  }
 }
 
 /** The arithmetic of one algorithm, from readings; every store is asked only for those. */

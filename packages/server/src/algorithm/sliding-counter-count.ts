@@ -1,6 +1,7 @@
-import type { Count } from './bucket.js'
+import { listOf } from '../list.js'
+import { Count } from './bucket.js'
 import { LARGEST } from './debt.js'
-import { type Meter, type Reading, unitsAwaited } from './meter.js'
+import { type Meter, type Reading, unitsAwaited, View } from './meter.js'
 import type { SlidingWindowCounterPolicy } from './sliding-window-counter.js'
 import { startOfWindow } from './window.js'
 
@@ -17,11 +18,11 @@ export function countsAt(
 ): Counts {
   const { windowUs } = policy
   const startUs = startOfWindow(nowUs, windowUs)
-  if (state === undefined || state.untilUs <= nowUs) return [0, 0, startUs]
+  if (state === undefined || state.untilUs <= nowUs) return listOf(0, 0, startUs)
   const { atUs, used, unit } = state
   const previous = isHandedOn(state) ? 0 : unit
-  if (isDatedCounter(state, nowUs, policy)) return [used, 0, startUs]
-  return atUs === startUs ? [used, previous, startUs] : [0, used, startUs]
+  if (isDatedCounter(state, nowUs, policy)) return listOf(used, 0, startUs)
+  return atUs === startUs ? listOf(used, previous, startUs) : listOf(0, used, startUs)
 }
 
 /**
@@ -63,8 +64,8 @@ export function counterWith(
   endUs: number = Number.POSITIVE_INFINITY,
 ): Count {
   const lastUs = startUs + 2 * windowUs
-  if (endUs >= lastUs) return { kind: 'count', untilUs: lastUs, atUs: startUs, used: current, unit: previous }
-  return { kind: 'count', untilUs: endUs, atUs: startUs, used: current, unit: LARGEST + windowUs }
+  if (endUs >= lastUs) return new Count(lastUs, startUs, current, previous)
+  return new Count(endUs, startUs, current, LARGEST + windowUs)
 }
 
 /** The estimate at a time into the window: what is left of the window before counts as used. Rounded up. */
@@ -103,7 +104,7 @@ export function readCounter(
   policy: SlidingWindowCounterPolicy,
 ): Reading {
   const [current, previous, startUs] = countsAt(state, nowUs, policy)
-  return [current, previous, startUs, estimate(current, previous, nowUs - startUs, policy.windowUs)]
+  return listOf(current, previous, startUs, estimate(current, previous, nowUs - startUs, policy.windowUs))
 }
 
 export const slidingCounterMeter: Meter<SlidingWindowCounterPolicy> = {
@@ -111,16 +112,11 @@ export const slidingCounterMeter: Meter<SlidingWindowCounterPolicy> = {
   fits: (reading, cost, { quota }) => (reading[3] ?? 0) + cost <= quota,
 
   view([current = 0, previous = 0, startUs = 0], cost, taken, nowUs, { quota, windowUs }) {
-    const counts: Counts = [taken ? current + cost : current, previous, startUs]
+    const counts: Counts = listOf(taken ? current + cost : current, previous, startUs)
     const used = estimate(counts[0], previous, nowUs - startUs, windowUs)
     const available = Math.max(0, quota - used)
-    return {
-      available,
-      waitUs: waitUntil(quota - unitsAwaited(cost, used <= quota), counts, nowUs, windowUs),
-      windowUs: Math.max(
-        used > 0 ? waitUntil(Math.min(quota, used) - 1, counts, nowUs, windowUs) : 0,
-        (available / quota) * windowUs,
-      ),
-    }
+    const waitUs = waitUntil(quota - unitsAwaited(cost, used <= quota), counts, nowUs, windowUs)
+    const freedUs = used > 0 ? waitUntil(Math.min(quota, used) - 1, counts, nowUs, windowUs) : 0
+    return new View(available, waitUs, Math.max(freedUs, (available / quota) * windowUs))
   },
 }

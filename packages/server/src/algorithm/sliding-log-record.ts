@@ -1,14 +1,36 @@
+import { listOf } from '../list.js'
 import { inUseAfter } from './debt.js'
-import { type Meter, type Reading, unitsAwaited } from './meter.js'
+import { type Meter, type Reading, unitsAwaited, View } from './meter.js'
 import type { SlidingWindowLogPolicy } from './sliding-window-log.js'
 
 /** Calls in the order in which they came. Memory's own form; Redis keeps a list of the same. */
 export interface Log {
-  readonly calls: { atUs: number; cost: number }[]
+  readonly calls: Call[]
   /** Calls before this one have left the window and may be forgotten. */
   first: number
   /** Units of all calls from `first` on. */
   used: number
+}
+
+/** A class, since there is one for each call, as of what is counted: see `listOf`. */
+class Call {
+  readonly atUs: number
+  cost: number
+
+  constructor(atUs: number, cost: number) {
+    this.atUs = atUs
+    this.cost = cost
+  }
+}
+
+class Counted {
+  readonly first: number
+  readonly used: number
+
+  constructor(first: number, used: number) {
+    this.first = first
+    this.used = used
+  }
 }
 
 const COMPACT_FROM = 64
@@ -24,11 +46,11 @@ export function settleLog(log: Log, nowUs: number): void {
   }
   if (from === log.calls.length) return
   log.calls.length = from
-  log.calls.push({ atUs: nowUs, cost })
+  log.calls.push(new Call(nowUs, cost))
 }
 
 /** The calls that still count: the place of the first of them, and their units. */
-function counted(log: Log, nowUs: number, windowUs: number): { first: number; used: number } {
+function counted(log: Log, nowUs: number, windowUs: number): Counted {
   let { first, used } = log
   for (
     let call = log.calls[first];
@@ -38,17 +60,19 @@ function counted(log: Log, nowUs: number, windowUs: number): { first: number; us
     used -= call.cost
     first += 1
   }
-  return { first, used }
+  return new Counted(first, used)
 }
 
 /** Forgets the calls whose window has passed, and adds one. */
 export function addToLog(log: Log, cost: number, nowUs: number, windowUs: number): void {
-  Object.assign(log, counted(log, nowUs, windowUs))
+  const { first, used } = counted(log, nowUs, windowUs)
+  log.first = first
+  log.used = used
   if (log.first >= COMPACT_FROM && log.first * 2 >= log.calls.length) {
     log.calls.splice(0, log.first)
     log.first = 0
   }
-  log.calls.push({ atUs: nowUs, cost })
+  log.calls.push(new Call(nowUs, cost))
   log.used += cost
 }
 
@@ -69,13 +93,13 @@ export function readLog(log: Log, cost: number, nowUs: number, policy: SlidingWi
   const { quota, windowUs } = policy
   const { first, used } = counted(log, nowUs, windowUs)
   const asked = unitsAwaited(cost, used + cost <= quota)
-  if (used === 0) return [0, 0, nowUs, cost + asked > quota ? nowUs + windowUs : nowUs]
+  if (used === 0) return listOf(0, 0, nowUs, cost + asked > quota ? nowUs + windowUs : nowUs)
   const fits = used + asked <= quota ? nowUs : backAt(log, first, used + asked - quota, windowUs)
   const over = used + cost + asked - quota
   // With the cost taken the same calls come back first, and the taken units last.
   const again = over <= 0 ? nowUs : over <= used ? backAt(log, first, over, windowUs) : nowUs + windowUs
   // Not when the oldest call does: it may have been given back.
-  return [used, backAt(log, first, 1, windowUs), fits, again]
+  return listOf(used, backAt(log, first, 1, windowUs), fits, again)
 }
 
 /** A charge is looked for among so many calls that came after it; beyond that it stays. */
@@ -119,10 +143,7 @@ export const slidingLogMeter: Meter<SlidingWindowLogPolicy> = {
     const after = taken ? used + cost : used
     const available = Math.max(0, quota - after)
     const freedUs = firstUs > 0 ? firstUs - nowUs : after > 0 ? windowUs : 0
-    return {
-      available,
-      waitUs: Math.max(0, (taken ? againUs : fitsUs) - nowUs),
-      windowUs: Math.max(freedUs, (available / quota) * windowUs),
-    }
+    const waitUs = Math.max(0, (taken ? againUs : fitsUs) - nowUs)
+    return new View(available, waitUs, Math.max(freedUs, (available / quota) * windowUs))
   },
 }

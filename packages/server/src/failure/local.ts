@@ -2,7 +2,7 @@ import type { Clock } from '@ratepact/contract'
 import type { Check } from '../call.js'
 import { type Holder, shareOf } from '../memory/ledger.js'
 import { openMemory } from '../memory/store.js'
-import { markOf, type Receipt, receiptOf } from '../receipt.js'
+import { markOf, Receipt } from '../receipt.js'
 import type { Change, Charge, Op, Reply } from '../store.js'
 import { createBlocked } from './blocked.js'
 import { createBoundedMap } from './bounded-map.js'
@@ -179,7 +179,7 @@ export function createLocal(
       const quotas = wholes.map(({ policy }) => policy.quota)
       if (op.kind !== 'consume' || !reply.admitted || reply.replayed)
         return { charges, quotas, reply, receipt: undefined }
-      const receipt = receiptOf(charges, reply, op.lease)
+      const receipt = new Receipt(charges, reply, op.lease)
       // What may have been charged is not charged again.
       const unpaidCharges = unpaid ? op.charges : []
       const granted = unpaidCharges.map(({ policy, owner, cost }, i): Granted => {

@@ -16,11 +16,11 @@ export class StoreError extends Error {
   override readonly name = 'StoreError' as const
   readonly reason: FailureReason
   /** The word by which the store or the socket tells the fault, such as `READONLY` or `ECONNREFUSED`. */
-  readonly code?: string
+  declare readonly code?: string
   /** False where it is certain that nothing of what was asked has been carried out. */
   readonly mayHaveRun: boolean
   /** What to do about it. Of faults of configuration. */
-  readonly remedy?: string
+  declare readonly remedy?: string
 
   constructor(reason: FailureReason, message: string, options: StoreErrorOptions = {}) {
     super(message, options)

@@ -40,7 +40,8 @@ export function createBooks(): Books {
     const known = policy === lastPolicy ? lastBook : byPolicy.get(policy)
     // A shard has a policy object of its own, so that one is found as quickly as the other.
     if (known !== undefined && known.shard === shard && known.home === home) {
-      if (policy !== lastPolicy) [lastPolicy, lastBook] = [policy, known]
+      lastPolicy = policy
+      lastBook = known
       return known
     }
     const name = `${keptName(policy)} ${policy.algorithm} ${policy.by} ${policy.perScope} ${shard} ${home}`

@@ -1,11 +1,12 @@
 import { bucketWith, type Count, type Draft, isDated, levelAt, renewed } from '../algorithm/bucket.js'
 import type { ConcurrencyPolicy } from '../algorithm/concurrency.js'
-import { dropEnded, type Leases, leasesTaken } from '../algorithm/concurrency-leases.js'
+import { dropEnded, type Leases, leasesTaken, Place } from '../algorithm/concurrency-leases.js'
 import { isDatedWindow, readWindow, windowAfter } from '../algorithm/fixed-window-count.js'
 import type { Reading } from '../algorithm/meter.js'
 import { counterWith, isDatedCounter, readCounter } from '../algorithm/sliding-counter-count.js'
 import { addToLog, type Log, readLog, settleLog } from '../algorithm/sliding-log-record.js'
 import type { SlidingWindowLogPolicy } from '../algorithm/sliding-window-log.js'
+import { listOf } from '../list.js'
 import type { Policy } from '../policy.js'
 import type { BucketOwner } from '../store.js'
 
@@ -27,7 +28,7 @@ export function readState(state: State | undefined, cost: number, nowUs: number,
   switch (policy.algorithm) {
     case 'token-bucket':
     case 'leaky-bucket':
-      return [levelAt(count, nowUs, policy)]
+      return listOf(levelAt(count, nowUs, policy))
     case 'fixed-window':
       return readWindow(count, nowUs, policy)
     case 'sliding-window-counter':
@@ -36,7 +37,7 @@ export function readState(state: State | undefined, cost: number, nowUs: number,
       if (state?.kind === 'log') settleLog(state.log, nowUs)
       return readLog(state?.kind === 'log' ? state.log : emptyLog(), cost, nowUs, policy)
     case 'concurrency':
-      return [state?.kind === 'leases' ? leasesTaken(state.leases, nowUs, policy) : 0]
+      return listOf(state?.kind === 'leases' ? leasesTaken(state.leases, nowUs, policy) : 0)
   }
 }
 
@@ -80,7 +81,7 @@ export function takeFrom(
       return windowAfter(reading, cost, nowUs, policy, into)
     case 'sliding-window-counter':
       // What is only handed on counts for no longer than it had.
-      return counterWith([first + cost, second, third], policy, cost === 0 ? count?.untilUs : undefined)
+      return counterWith(listOf(first + cost, second, third), policy, cost === 0 ? count?.untilUs : undefined)
     case 'sliding-window-log':
       return takeFromLog(state, cost, nowUs, policy)
     case 'concurrency':
@@ -96,7 +97,7 @@ function takeFromLog(
 ): State {
   const log = state?.kind === 'log' ? state.log : emptyLog()
   addToLog(log, cost, nowUs, windowUs)
-  return { kind: 'log', log, windowUs }
+  return state?.kind === 'log' && state.windowUs === windowUs ? state : { kind: 'log', log, windowUs }
 }
 
 function takePlaces(
@@ -109,8 +110,8 @@ function takePlaces(
   const leases: Leases = state?.kind === 'leases' ? state.leases : new Map()
   dropEnded(leases, nowUs)
   for (let place = 1; place <= cost; place += 1)
-    leases.set(`${lease}:${place}`, { endUs: nowUs + leaseUs, leaseUs })
-  return { kind: 'leases', leases }
+    leases.set(`${lease}:${place}`, new Place(nowUs + leaseUs, leaseUs))
+  return state?.kind === 'leases' ? state : { kind: 'leases', leases }
 }
 
 function emptyLog(): Log {

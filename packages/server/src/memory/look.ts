@@ -1,27 +1,43 @@
 import type { Draft } from '../algorithm/bucket.js'
 import type { Reading } from '../algorithm/meter.js'
 import { doFit } from '../fit.js'
+import { asLongAs } from '../list.js'
 import type { Charge } from '../store.js'
 import { isStale, readState, type State, takeFrom } from './ledger.js'
 import type { Shelf } from './shelf.js'
 
-/** What stands in the buckets of charges that are decided together, before any is made. */
-export interface Look {
+/**
+ * What stands in the buckets of charges that are decided together, before any is made. A class, since there is one for
+ * each call: see `listOf`.
+ */
+export class Look {
   readonly charges: readonly Charge[]
   readonly states: readonly (State | undefined)[]
   readonly readings: readonly Reading[]
   readonly fits: boolean
+
+  constructor(
+    charges: readonly Charge[],
+    states: readonly (State | undefined)[],
+    readings: readonly Reading[],
+  ) {
+    this.charges = charges
+    this.states = states
+    this.readings = readings
+    this.fits = doFit(charges, readings)
+  }
 }
 
 export function lookAt(shelf: Shelf, charges: readonly Charge[], nowUs: number): Look {
-  const states: (State | undefined)[] = []
-  const readings: Reading[] = []
-  for (const charge of charges) {
+  const states = asLongAs<State | undefined>(charges)
+  const readings = asLongAs<Reading>(charges)
+  for (let i = 0; i < charges.length; i += 1) {
+    const charge = charges[i] as Charge
     const state = shelf.get(charge)
-    states.push(state)
-    readings.push(readState(state, charge.cost, nowUs, charge.policy))
+    states[i] = state
+    readings[i] = readState(state, charge.cost, nowUs, charge.policy)
   }
-  return { charges, states, readings, fits: doFit(charges, readings) }
+  return new Look(charges, states, readings)
 }
 
 /**
@@ -37,7 +53,7 @@ export function take(
 ): void {
   for (let i = 0; i < charges.length; i += 1) {
     const charge = charges[i] as Charge
-    const after = stateAfter(charge, states[i], readings[i] ?? [], takes, lease, nowUs)
+    const after = stateAfter(charge, states[i], readings[i] as Reading, takes, lease, nowUs)
     if (after !== undefined) shelf.set(charge, after, nowUs)
   }
 }

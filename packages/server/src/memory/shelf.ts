@@ -85,7 +85,9 @@ export function createShelf(most: number, random: () => number, evicted: (holder
     for (const place of among) {
       if (columns.heldUntilUs(place) > nowUs) continue
       const share = shareOf(columns.read(place, draft), nowUs, books.policyAt(place))
-      if (share < leastShare) [least, leastShare] = [place, share]
+      if (share >= leastShare) continue
+      least = place
+      leastShare = share
     }
     return least
   }

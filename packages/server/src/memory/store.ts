@@ -1,11 +1,16 @@
 import { type Clock, systemClock } from '@ratepact/contract'
 import { meterOf } from '../algorithm/algorithms.js'
 import { emptyCount } from '../algorithm/bucket.js'
+import { Place } from '../algorithm/concurrency-leases.js'
+import type { Reading } from '../algorithm/meter.js'
 import type { Check } from '../call.js'
+import { CheckReply } from '../check-reply.js'
 import { expectFunction, expectInteger, expectNow, expectObject, expectOnly } from '../expect.js'
+import { listOf } from '../list.js'
 import {
   type Advance,
   type Charge,
+  type Crowd,
   changedReply,
   type Op,
   type Reply,
@@ -31,7 +36,22 @@ export interface MemoryStoreOptions {
   readonly random?: () => number
 }
 
-const NONE: readonly never[] = Object.freeze([])
+/** What has been tried on a call. A class, since there may be one for each call: see `listOf`. */
+class Tried implements TrialReply {
+  readonly #look: Look
+  readonly readings: readonly Reading[]
+  readonly taken: boolean
+
+  constructor(look: Look, taken: boolean) {
+    this.#look = look
+    this.readings = look.readings
+    this.taken = taken
+  }
+
+  get look(): Look {
+    return this.#look
+  }
+}
 
 /** Monotonic, and near enough to the date that windows of the calendar begin where people expect them. */
 function calendarClock(): Pick<Clock, 'now'> {
@@ -87,7 +107,7 @@ export function openMemory(options: MemoryStoreOptions): Memory {
       if (after !== undefined && place !== undefined) shelf.write(place, after)
       else if (after !== undefined) shelf.set(charge, after, nowUs)
     }
-    return { nowUs, admitted, blockedUs: 0, replayed: false, readings: [reading], healed: NONE }
+    return new CheckReply(nowUs, admitted, listOf(reading))
   }
 
   function check(op: Check, nowUs: number): Reply {
@@ -106,34 +126,33 @@ export function openMemory(options: MemoryStoreOptions): Memory {
     const own = lookAt(shelf, op.charges, nowUs)
     const takes = charging && own.fits && !replayed
     const lease = takes ? op.lease : undefined
-    const trials = op.trials?.map(({ charges, mode }): TrialReply & { readonly look: Look } => {
+    const trials = op.trials?.map(({ charges, mode }) => {
       const look = lookAt(shelf, charges, nowUs)
       const may = mode === 'beside' ? takes : charging && before === undefined
-      return { look, readings: look.readings, taken: may && look.fits }
+      return new Tried(look, may && look.fits)
     })
     if (charging) {
       take(shelf, own, takes, lease, nowUs)
-      if (trials !== undefined) for (const { look, taken } of trials) take(shelf, look, taken, lease, nowUs)
+      if (trials !== undefined) for (const tried of trials) take(shelf, tried.look, tried.taken, lease, nowUs)
     }
     if (once !== undefined && (takes || trials?.some(({ taken }) => taken)))
       admissions.remember(once, takes ? 'admitted' : 'tried', nowUs)
-    const reply: Reply = {
-      nowUs,
-      admitted: blockedUs === 0 && (own.fits || replayed),
-      blockedUs,
-      replayed,
-      readings: own.readings,
-      healed: NONE,
-    }
-    if (op.crowd === undefined && trials === undefined) return reply
-    const tried = trials?.map(({ readings, taken }) => ({ readings, taken }))
-    return { ...reply, ...(tried && { trials: tried }), ...crowdOf(op, takes, nowUs) }
+    const admitted = blockedUs === 0 && (own.fits || replayed)
+    const reply = new CheckReply(nowUs, admitted, own.readings, blockedUs, replayed)
+    if (trials !== undefined) reply.trials = trials
+    if (op.crowd !== undefined) reply.instances = sharing(op.charges, op.crowd, takes, nowUs)
+    return reply
   }
 
-  function crowdOf({ charges, crowd }: Check, takes: boolean, nowUs: number): Pick<Reply, 'instances'> {
-    if (crowd === undefined) return {}
+  /** How many client processes share each bucket. */
+  function sharing(
+    charges: readonly Charge[],
+    crowd: Crowd,
+    takes: boolean,
+    nowUs: number,
+  ): readonly number[] {
     const instance = takes && crowd.instance > 0 ? crowd.instance : undefined
-    return { instances: crowds.count(charges, instance, Math.floor(nowUs / 1000)) }
+    return crowds.count(charges, instance, Math.floor(nowUs / 1000))
   }
 
   /** Does something to each bucket; true when it did to any. */
@@ -192,7 +211,7 @@ export function openMemory(options: MemoryStoreOptions): Memory {
       found = true
       const { leaseUs } = policy
       if (verb === 'release') state.leases.delete(name)
-      else state.leases.set(name, { endUs: nowUs + leaseUs, leaseUs })
+      else state.leases.set(name, new Place(nowUs + leaseUs, leaseUs))
     }
     return found
   }
@@ -200,7 +219,7 @@ export function openMemory(options: MemoryStoreOptions): Memory {
   return {
     name: 'memory',
     advances: true,
-    run: (ops) => (ops.length === 1 ? [runOne(ops[0] as Op)] : ops.map(runOne)),
+    run: (ops) => (ops.length === 1 ? listOf(runOne(ops[0] as Op)) : ops.map(runOne)),
     put(bucket, state) {
       if (state === undefined) shelf.delete(bucket)
       else shelf.set(bucket, state, microseconds())

@@ -1,4 +1,4 @@
-import { changesTo, heldBy, receiptOf } from '../../receipt.js'
+import { changesTo, heldBy, Receipt } from '../../receipt.js'
 import type { Op, Reply } from '../../store.js'
 import type { Consume } from './parts.js'
 
@@ -27,7 +27,7 @@ export function createUndo(send: (op: Op, deadlineMs: number) => Promise<Reply>)
   return {
     memory,
     async charge(op, reply) {
-      const receipt = receiptOf(op.charges, reply, op.lease)
+      const receipt = new Receipt(op.charges, reply, op.lease)
       const nothing = op.charges.map(() => 0)
       const { changes } = changesTo(receipt, nothing)
       const held = heldBy(receipt)
