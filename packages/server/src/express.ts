@@ -13,6 +13,7 @@ import type {
   NeedsPlan,
 } from './http/options.js'
 import type { CandidatesOf, ListIn, NoCandidates } from './limiter-options.js'
+import { listOf } from './list.js'
 import type { Plans } from './plans.js'
 import type { KindOf, LiveNameOf, NameOf, Policy } from './policy.js'
 
@@ -106,7 +107,7 @@ export function rateLimit(options: object): ExpressMiddleware {
 
     const own =
       onDenied && ((answer: ExpressNext, decision: Denied) => onDenied(request, response, answer, decision))
-    void proceed(gate, [request, response], seen, node, next, own)
+    void proceed(gate, listOf(request, response), seen, node, next, own)
   }
 }
 

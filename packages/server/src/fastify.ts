@@ -5,6 +5,7 @@ import { fastifyScope, fastifyTrust } from './http/fastify-scope.js'
 import { type NodeState, nodeStayOf, verdictOn } from './http/node-judge.js'
 import type { MakeLimit } from './http/options.js'
 import { answerReply, type Reply } from './http/reply.js'
+import { listOf } from './list.js'
 
 export type { Answer } from './http/answer.js'
 export type { Denied } from './http/denial.js'
@@ -76,7 +77,7 @@ async function run(
     const node = reply.raw as NodeState
     const seen = new FastifySeen(request, node)
     const sentBefore = node.headersSent
-    const decided = gate.decide([request, reply], seen, nodeStayOf)
+    const decided = gate.decide(listOf(request, reply), seen, nodeStayOf)
     // One wait and no more: each costs.
     const decision = decided instanceof Promise ? await decided : decided
     const verdict = verdictOn(decision, gate, seen, node, sentBefore)

@@ -1,6 +1,7 @@
 import { expected, expectFunction } from './expect.js'
+import type { Addressed } from './http/address.js'
 import { forgetCharged } from './http/charged.js'
-import { createGate } from './http/core.js'
+import { createGate, type Seen } from './http/core.js'
 import type { Denial, Denied } from './http/denial.js'
 import { setDenialHeaders } from './http/denial-head.js'
 import { createFetchStay, isResponse } from './http/fetch-stay.js'
@@ -8,6 +9,7 @@ import type { Head } from './http/head.js'
 import type { ByLimiter, ByPlans, ByPolicies, HttpOptions, NeedsPlan } from './http/options.js'
 import { scopeOf } from './http/scope.js'
 import type { CandidatesOf, ListIn, NoCandidates } from './limiter-options.js'
+import { listOf } from './list.js'
 import type { Plans } from './plans.js'
 import type { KindOf, LiveNameOf, NameOf, Policy } from './policy.js'
 
@@ -84,15 +86,8 @@ export function rateLimit(options: object): FetchLimit {
   // A parameter of its own: Deno hands nothing to what declares none.
   return ((handler: FetchHandler) =>
     async (request: Request, ...platform: unknown[]) => {
-      const args: FetchArgs = [request, ...platform]
-      const seen = {
-        from: { ip: address?.(...args) },
-        method: request.method,
-        scope: () => scopeOf(request.method, ''),
-        header: (name: string) => request.headers.get(name),
-        shared: request,
-        several: true,
-      }
+      const args: FetchArgs = listOf(request, ...platform)
+      const seen = new FetchSeen(request, address?.(...args))
       const stay = createFetchStay(request)
       const decision = await gate.decide(args, seen, () => stay)
       if (decision === undefined) return handler(...args)
@@ -108,6 +103,37 @@ export function rateLimit(options: object): FetchLimit {
         ? response
         : withHead(response, (head) => statement(response.status, head))
     }) as FetchLimit
+}
+
+/** A class, since there is one for each request: closures are dearer. */
+class FetchSeen implements Seen, Addressed {
+  readonly shared: Request
+  readonly ip: string | undefined
+
+  constructor(request: Request, ip: string | undefined) {
+    this.shared = request
+    this.ip = ip
+  }
+
+  get from(): Addressed {
+    return this
+  }
+
+  get method(): string {
+    return this.shared.method
+  }
+
+  get several(): boolean {
+    return true
+  }
+
+  scope(): string {
+    return scopeOf(this.shared.method, '')
+  }
+
+  header(name: string): string | null {
+    return this.shared.headers.get(name)
+  }
 }
 
 /** Without either, every request would be refused. */

@@ -12,6 +12,7 @@ import { type Change, changeHead } from './http/node-change.js'
 import { judge, type NodeState } from './http/node-judge.js'
 import type { MakeLimit } from './http/options.js'
 import { changeReply, type Reply } from './http/reply.js'
+import { listOf } from './list.js'
 
 export type { Answer } from './http/answer.js'
 export type { Denied } from './http/denial.js'
@@ -70,15 +71,8 @@ export const rateLimitGuard: MakeLimit<Asked, Asked, NestGuard> = (options: obje
       if (context.getType() !== 'http') return guardCall(gate, [request, context], own)
       const response = context.switchToHttp().getResponse() as NodeState | Reply
       const node = ('raw' in response ? response.raw : response) as NodeState
-      const seen: Seen = {
-        from: request,
-        trust: () => trustFor(request),
-        method: request.method,
-        scope: () => scopeFor(request),
-        header: (name) => request.headers[name],
-        shared: node,
-      }
-      const verdict = await judge(gate, [request, context], seen, node)
+      const seen = new NestSeen(request, node)
+      const verdict = await judge(gate, listOf(request, context), seen, node)
       if (verdict === 'pass') return true
       // Nest has its own way to end what is not to go on; nothing is left to be answered.
       if (verdict === 'over') return false
@@ -87,6 +81,33 @@ export const rateLimitGuard: MakeLimit<Asked, Asked, NestGuard> = (options: obje
         'raw' in response ? changeReply(response, denial.status) : changeHead(response, denial.status)
       return refuse(change, denial, problemFor(node, denial), () => own?.(verdict))
     },
+  }
+}
+
+/** A class, since there is one for each request: closures are dearer. */
+class NestSeen implements Seen {
+  readonly from: NestRequest
+  readonly shared: object
+
+  constructor(request: NestRequest, response: object) {
+    this.from = request
+    this.shared = response
+  }
+
+  get method(): string {
+    return this.from.method
+  }
+
+  trust(): Trust {
+    return trustFor(this.from)
+  }
+
+  scope(): string {
+    return scopeFor(this.from)
+  }
+
+  header(name: string): string | string[] | undefined {
+    return this.from.headers[name]
   }
 }
 

@@ -7,6 +7,7 @@ import type { NodeState } from './http/node-judge.js'
 import { proceed } from './http/node-proceed.js'
 import type { MakeLimit } from './http/options.js'
 import { scopeOf } from './http/scope.js'
+import { listOf } from './list.js'
 
 export type { Answer } from './http/answer.js'
 export type { Denied } from './http/denial.js'
@@ -73,7 +74,7 @@ export const rateLimit: MakeLimit<Asked, Asked, NodeLimit, NodeOptions> = (optio
         error === undefined ? listener(request, response) : onError(error, request, response)
 
       const own = onDenied && ((_next: unknown, decision: Denied) => onDenied(request, response, decision))
-      void proceed(gate, [request, response], seen, node, next, own)
+      void proceed(gate, listOf(request, response), seen, node, next, own)
     }
 }
 
@@ -89,7 +90,7 @@ class NodeSeen implements Seen {
 
   /** Of the connection alone, whatever else the request has been given. */
   get from(): Addressed {
-    return { socket: this.#request.socket }
+    return new Connected(this.#request.socket)
   }
 
   get method(): string | undefined {
@@ -106,6 +107,14 @@ class NodeSeen implements Seen {
 
   header(name: string): string | string[] | undefined {
     return this.#request.headers[name]
+  }
+}
+
+class Connected implements Addressed {
+  readonly socket: Addressed['socket']
+
+  constructor(socket: Addressed['socket']) {
+    this.socket = socket
   }
 }
 

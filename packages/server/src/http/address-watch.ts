@@ -91,7 +91,7 @@ export function createAddressWatch(adapter: string, warn: Warn): AddressWatch {
       if (looked >= CALLS) return
       looked += 1
       const address = clientAddress(seen.from)
-      if (address === undefined || !textsIn(partition).some((text) => text.includes(address))) return
+      if (address === undefined || !names(partition, address)) return
       listed(seen)
       watchSame(address)
     },
@@ -108,9 +108,9 @@ export function trustsAnybody(trusts: unknown): boolean {
   }
 }
 
-/** What a user's `partition` says, whatever that is. */
-function textsIn(partition: unknown): readonly string[] {
-  if (typeof partition === 'string') return [partition]
-  const values = typeof partition === 'object' && partition !== null ? Object.values(partition) : []
-  return values.filter((value) => typeof value === 'string')
+/** Whether an address is part of what a user's `partition` says, whatever that is. */
+function names(partition: unknown, address: string): boolean {
+  if (typeof partition === 'string') return partition.includes(address)
+  if (typeof partition !== 'object' || partition === null) return false
+  return Object.values(partition).some((value) => typeof value === 'string' && value.includes(address))
 }

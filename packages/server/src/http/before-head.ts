@@ -1,3 +1,4 @@
+import { listOf } from '../list.js'
 import { isHooked } from './express-head.js'
 import { marksOf } from './marks.js'
 import { completeHead, type HeadListener, type NodeResponse } from './node-head.js'
@@ -12,7 +13,7 @@ export function beforeHead(response: NodeResponse, listener: HeadListener): void
     marks.listeners.push(listener)
     return
   }
-  const listeners: HeadListener[] = [listener]
+  const listeners: HeadListener[] = listOf(listener)
   marks.listeners = listeners
   if (isHooked(response)) return
   const { writeHead } = response

@@ -1,14 +1,21 @@
 import type { Admitted, Decision } from '../decision.js'
 import type { Limiter } from '../limiter.js'
+import { listOf } from '../list.js'
 import type { Attempt } from './attempt.js'
 import { marksOf } from './marks.js'
 
-/** What a limiter has charged for a request. */
-export interface Charged {
+/** What a limiter has charged for a request. A class, since there is one for each: see `listOf`. */
+export class Charged {
   readonly limiter: Limiter
   readonly decision: Admitted
   /** What gives it back. */
   readonly attempt: Attempt
+
+  constructor(limiter: Limiter, decision: Admitted, attempt: Attempt) {
+    this.limiter = limiter
+    this.decision = decision
+    this.attempt = attempt
+  }
 }
 
 /**
@@ -22,7 +29,7 @@ export function noteCharged(
 ): void {
   const marks = marksOf(shared)
   if (marks.charges === undefined) {
-    marks.charges = [charged]
+    marks.charges = listOf(charged)
     return
   }
   others(marks.charges)

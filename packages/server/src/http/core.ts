@@ -6,7 +6,7 @@ import type { Addressed } from './address.js'
 import type { Trust } from './address-watch.js'
 import { createAsk, type Note } from './ask.js'
 import { createAttempt } from './attempt.js'
-import { giveBackEarlier, noteCharged } from './charged.js'
+import { Charged, giveBackEarlier, noteCharged } from './charged.js'
 import { type Denial, type Denied, denialOf } from './denial.js'
 import { bodyOf } from './denial-body.js'
 import { textOf } from './error.js'
@@ -135,7 +135,7 @@ export function createGate<Args extends readonly unknown[]>(adapter: string, giv
       if (decision === 'gone' || !decision.allowed)
         giveBackEarlier(seen.shared, seen.several ? attempt : undefined)
       else if (decision.outcome === 'admitted') {
-        noteCharged(seen.shared, { limiter, decision, attempt }, watchTwice)
+        noteCharged(seen.shared, new Charged(limiter, decision, attempt), watchTwice)
       }
     },
     statement(decision, seen) {

@@ -11,12 +11,17 @@ import type { Policy } from '../policy.js'
 /** A field of an answer. */
 export type Field = readonly [name: string, value: string]
 
-/** What the two fields say. */
-export interface Stated {
+/** What the two fields say. A class, since there is one for each answer: see `listOf`. */
+export class Stated {
   /** Of `RateLimit-Policy`. */
   readonly policies: string
   /** Of `RateLimit`. */
   readonly limits: string
+
+  constructor(policies: string, limits: string) {
+    this.policies = policies
+    this.limits = limits
+  }
 }
 
 /** States what a decision says of each policy, in the order of configuration; undefined where that is nothing. */
@@ -61,7 +66,7 @@ export function createFieldWriter(policies: readonly Policy[], draft: Draft, hin
       rules += between + texts.policy + key + texts.hints
       states += between + texts.name + stateOf(limit, draft) + key + (hints ? hintsOf(limit) : '')
     }
-    return states === '' ? undefined : { policies: keyed ? rules : constant, limits: states }
+    return states === '' ? undefined : new Stated(keyed ? rules : constant, states)
   }
 }
 

@@ -1,14 +1,23 @@
 import type { Charged } from './charged.js'
 import type { Head } from './head.js'
 
-/** What limiters note of a request, with what all of them are handed alike: its answer, or the request itself. */
-export interface Marks {
+/**
+ * What limiters note of a request, with what all of them are handed alike: its answer, or the request itself. A class,
+ * since there is one for each request: see `listOf`.
+ */
+export class Marks {
   /** What they are the marks of. */
   readonly shared: object
   /** What has been charged, by those that have admitted it. */
   charges: Charged[] | undefined
   /** What is to be called before the head of its answer is written. */
   listeners: ((status: number, head: Head) => void)[] | undefined
+
+  constructor(shared: object) {
+    this.shared = shared
+    this.charges = undefined
+    this.listeners = undefined
+  }
 }
 
 const MARKS = Symbol('ratepact')
@@ -25,7 +34,7 @@ export function marksOf(shared: object): Marks {
   const marked = markedFor(shared)
   const marks = marked[MARKS] ?? APART.get(shared)
   if (marks?.shared === shared) return marks
-  const made: Marks = { shared, charges: undefined, listeners: undefined }
+  const made = new Marks(shared)
   if (Object.isExtensible(marked)) marked[MARKS] = made
   else APART.set(shared, made)
   return made

@@ -5,7 +5,16 @@ import type { AnyHttpOptions } from './options.js'
 import type { Warn } from './warn.js'
 
 /** Who is calling; undefined when the call is not to be counted. */
-type Found = { readonly value: PartitionInput } | undefined
+type Found = Caller | undefined
+
+/** A class, since there is one for each call: see `listOf`. */
+class Caller {
+  readonly value: PartitionInput
+
+  constructor(value: PartitionInput) {
+    this.value = value
+  }
+}
 
 /** Finds who is calling; undefined when the call is not to be counted. What is still missing the limiter refuses. */
 export function createPartition<Seen>(
@@ -39,16 +48,15 @@ export function createPartition<Seen>(
     const plain = byClient && typeof given === 'string' && given !== ''
     const record = plain ? undefined : recordOf(given)
     if (partition !== undefined) watch(seen, record ?? given)
-    if (plain) return { value: given }
-    if (record === undefined) return { value: given }
+    if (record === undefined) return new Caller(given)
     const missing = kinds.filter((kind) => isMissing(Object.hasOwn(record, kind) ? record[kind] : undefined))
-    if (missing.length === 0) return { value: record }
+    if (missing.length === 0) return new Caller(record)
     // Which kinds a plan counts is known to the limiter, which refuses what is missing then.
-    if (missingPartition === 'skip') return planned ? { value: record } : undefined
+    if (missingPartition === 'skip') return planned ? new Caller(record) : undefined
     const address = missingPartition === 'address' ? addressOf(seen) : undefined
-    if (address === undefined) return { value: record }
+    if (address === undefined) return new Caller(record)
     warnOf(missing)
-    return { value: { ...record, ...Object.fromEntries(missing.map((kind) => [kind, address])) } }
+    return new Caller({ ...record, ...Object.fromEntries(missing.map((kind) => [kind, address])) })
   }
 
   return (args, seen) => {
