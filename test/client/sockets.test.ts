@@ -1,5 +1,7 @@
+import type { ServerResponse } from 'node:http'
 import { createFetch, exponentialBackoff } from '@ratepact/client'
-import { Agent, fetch as undiciFetch } from 'undici'
+import { pace } from '@ratepact/client/undici'
+import { Agent, request, fetch as undiciFetch } from 'undici'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { inTurn, serve, until } from './http.js'
 
@@ -61,6 +63,62 @@ describe('connections', () => {
     expect(await response.text()).toBe('ok')
     await until(() => server.open === 0)
   })
+})
+
+describe('a refusal whose call is not sent again after all', () => {
+  const calls = {
+    fetch: async (url: string) => {
+      const api = createFetch({ fetch: undiciFetch })
+      const calling = api(url, { dispatcher: agent(1) } as RequestInit)
+      return { calling, close: () => api.close() }
+    },
+    undici: async (url: string) => {
+      const pacing = pace()
+      const calling = request(url, { dispatcher: agent(1).compose(pacing) }).then(
+        ({ statusCode, headers, body }) =>
+          Object.assign(new Response(null, { status: statusCode, headers: headers as HeadersInit }), {
+            text: () => body.text(),
+          }),
+      )
+      return { calling, close: () => pacing.close() }
+    },
+  }
+  type Write = (response: ServerResponse) => unknown
+  const bodies: readonly (readonly [what: string, text: string, write: Write])[] = [
+    ['short', 'no', (response) => response.end('no')],
+    ['of 70 kB', '', (response) => response.end(Buffer.alloc(70_000))],
+    ['of 70 kB and more to come', '', (response) => response.write(Buffer.alloc(70_000))],
+    ['of 2 MB', '', (response) => response.end(Buffer.alloc(2_000_000))],
+    ['that does not end', '', (response) => response.write('no')],
+    [
+      'that breaks off',
+      '',
+      (response) => response.write('no', () => setTimeout(() => response.destroy(), 50)),
+    ],
+  ]
+  it.each(Object.entries(calls))(
+    'is returned by %s, with its body where that is short',
+    async (_front, start) => {
+      const ends = bodies.flatMap(([what, text, write]) =>
+        // While its body is being read, and when no more of it is: after a second.
+        [200, 1200].map(async (ms) => {
+          const server = await serve((_seen, response) => {
+            response.writeHead(429, { 'retry-after': '20', 'x-a': 'b' })
+            write(response)
+          })
+          const { calling, close } = await start(server.url)
+          await until(() => server.seen.length === 1)
+          await new Promise((resolve) => setTimeout(resolve, ms))
+          await close()
+          const answer = await calling
+          const said = ms < 1000 && what === 'that does not end' ? undefined : await answer.text()
+          expect([what, ms, answer.status, answer.headers.get('x-a')]).toEqual([what, ms, 429, 'b'])
+          expect([what, ms, said ?? text]).toEqual([what, ms, text])
+        }),
+      )
+      await Promise.all(ends)
+    },
+  )
 })
 
 describe('draining a refusal', () => {

@@ -5,7 +5,7 @@ import { cancelBody, isNodeStream } from './cancel.js'
 import { mostMs, readSome } from './read-some.js'
 import { split } from './split.js'
 
-/** Up to here a refusal is kept, for the case that its call cannot be sent again after all. */
+/** Up to here the body of a refusal is kept, for the case that its call cannot be sent again after all. */
 export const mostKept = 65_536
 /**
  * Up to here it is read and thrown away, which costs less than another connection. (undici even opens two
@@ -15,8 +15,8 @@ export const mostRead = 1_048_576
 
 /** A refusal, or a failure, put aside while its call waits to be sent again. */
 export interface Aside {
-  /** The refusal, to be returned after all; undefined when it was too large or too slow to keep. A failure is thrown. */
-  take(): Attempted | undefined
+  /** The refusal, to be returned after all; its body is empty when that was too large or too slow to keep. A failure is thrown. */
+  take(): Attempted
   /** It is not needed any more. */
   drop(): void
 }
@@ -37,12 +37,18 @@ export function setAside(answer: Attempted, clock: Clock): Aside {
   const reading = readSome(reader, clock, mostRead, (_, bytes) => bytes > mostKept && stopKeeping())
   void reading.then((whole) => whole || stopKeeping())
   return {
-    take(): Attempted | undefined {
+    take(): Attempted {
       cancelBody(reader)
-      return kept ? { response: copy, controller: answer.controller } : undefined
+      return { response: kept ? copy : headOf(copy), controller: answer.controller }
     },
     drop: () => cancelBody(copy.body),
   }
+}
+
+/** What is left of a refusal without its body. */
+function headOf({ status, statusText, headers, url }: Response): Response {
+  const head = new Response(null, { status, statusText, headers })
+  return Object.defineProperty(head, 'url', { value: url })
 }
 
 /** A stream of Node cannot be read twice: it is kept as it is, and what is not needed flows away, for a second at most. */

@@ -102,9 +102,12 @@ export class Attempt implements Dispatcher.DispatchHandler {
   onResponseError(_controller: Controller | null, error: Error): void {
     const exchange = this.#exchange
     this.#alarm.clear()
-    this.#kept = undefined
-    if (this.#passes) exchange.fail(error)
-    else if (!this.#landed) this.#fail(this.#stopped ?? error)
+    if (this.#kept?.trailers !== undefined) return
+    if (this.#passes) {
+      this.#kept = undefined
+      exchange.fail(error)
+    } else if (this.#landed) this.#seal()
+    else this.#fail(this.#stopped ?? error)
   }
 
   /** No other attempt is left to be made: its answer is the call's after all, if it is there. */
@@ -112,8 +115,9 @@ export class Attempt implements Dispatcher.DispatchHandler {
     if (this.#error !== undefined) this.#exchange.fail(this.#error)
     const kept = this.#kept
     const controller = this.#controller
-    if (kept?.chunks === undefined || controller === undefined) return this.#error !== undefined
+    if (kept === undefined || controller === undefined) return this.#error !== undefined
     this.#alarm.clear()
+    if (kept.chunks === undefined) this.#cut()
     this.#passes = true
     const { status, fields, message } = kept
     this.#guarded(() => this.#exchange.answer(controller, status, fields, message, this))
@@ -164,6 +168,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
   stop(reason: Error): boolean {
     if (this.#landed && (!this.#passes || this.#kept?.trailers !== undefined)) {
       this.#cut()
+      this.#kept = undefined
       return false
     }
     this.#stopped = reason
@@ -223,12 +228,18 @@ export class Attempt implements Dispatcher.DispatchHandler {
     this.#alarm.clear()
   }
 
-  /** Ends an answer that nobody needs. */
+  /** Ends an answer whose body nobody needs. */
   #cut(): void {
-    const kept = this.#kept
     this.#alarm.clear()
-    this.#kept = undefined
-    if (kept !== undefined && kept.trailers === undefined)
-      this.#controller?.abort(new DOMException('The answer is not needed', 'AbortError'))
+    if (this.#seal()) this.#controller?.abort(new DOMException('The answer is not needed', 'AbortError'))
+  }
+
+  /** Leaves of a refusal that has not come to its end its head alone. @returns whether there is one */
+  #seal(): boolean {
+    const kept = this.#kept
+    if (kept === undefined || kept.trailers !== undefined) return false
+    kept.chunks = undefined
+    kept.trailers = {}
+    return true
   }
 }
