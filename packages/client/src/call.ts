@@ -11,6 +11,7 @@ import type { Settings } from './options.js'
 import { type Outcome, readOutcome, unansweredOutcome } from './outcome.js'
 import type { Flight } from './pace/pace.js'
 import { never } from './pace/quota.js'
+import { Place, watchReading } from './reading.js'
 import { isNetworkError } from './retry.js'
 import type { Verdict } from './retry-options.js'
 import type { FetchInput } from './target.js'
@@ -76,7 +77,10 @@ export class Call {
         } finally {
           partition.queue.landed(sent.flight.route)
         }
-        if (!course.isWorthAnother(outcome, answer?.response.status, answer ? answer.response : error)) {
+        const response = answer?.response
+        const again = course.isWorthAnother(outcome, response?.status, answer ? response : error)
+        if (outcome.streams) this.#follow(again ? undefined : response, sent.flight)
+        if (!again) {
           if (answer === undefined) throw error
           return this.#finish(answer)
         }
@@ -141,6 +145,13 @@ export class Call {
     if (last !== undefined) return this.#finish(last)
     aside?.drop()
     throw error
+  }
+
+  /** A limit counts the call until its caller has read the answer; undefined = nobody will. */
+  #follow(response: Response | undefined, flight: Flight): void {
+    const { queue } = this.#parts.partition
+    if (response === undefined) queue.keep(flight, 0)
+    else watchReading(response, new Place(queue, flight), this.#around.leftovers)
   }
 
   #finish({ response, controller }: Attempted): Response {

@@ -150,7 +150,7 @@ export class Course {
     const { partition, route, about, repeatable } = this.parts
     const { queue, retries } = partition
     const { leftMs, bound } = this.budget
-    const longestMs = paced && queue.flying === 0 ? Math.max(waitMs, queue.waitMs(route, about.cost)) : waitMs
+    const longestMs = paced && queue.coming === 0 ? Math.max(waitMs, queue.waitMs(route, about.cost)) : waitMs
     const chances = { attempt: this.attempts, repeatable, waitMs: longestMs, leftMs, bound }
     return obstacle(chances, this.#settings.maxAttempts) ?? (paced || retries.take() ? undefined : 'budget')
   }

@@ -11,7 +11,7 @@ export function leftovers(): Leftovers {
   return new FinalizationRegistry<() => void>((release) => release())
 }
 
-const readers = ['arrayBuffer', 'blob', 'bytes', 'formData', 'json', 'text'] as const
+export const readers = ['arrayBuffer', 'blob', 'bytes', 'formData', 'json', 'text'] as const
 
 /**
  * Lets the caller's signal stop the answer's body too, as fetch does, and lets go of the signal once the

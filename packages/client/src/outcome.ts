@@ -1,6 +1,8 @@
 import { type Backoff, backoffMs } from './backoff.js'
+import { mostKept } from './drain.js'
 import type { Settings } from './options.js'
 import type { Flight } from './pace/pace.js'
+import { never } from './pace/quota.js'
 import type { Partition } from './partition.js'
 import { type Place, type Reading, readAnswer } from './read.js'
 import { readAdvice } from './retry.js'
@@ -17,7 +19,12 @@ export interface Outcome {
   readonly advice: boolean | undefined
   /** How long to wait before another attempt. */
   readonly waitMs: number
+  /** Whether a limit counts the call until the answer's body has ended, or nobody has read it for long. */
+  readonly streams: boolean
 }
+
+/** For so long a body that nobody reads takes a place: its server may have sent it all long ago. */
+export const mostUnreadMs = 5000
 
 /** Reads the answer to one attempt and tells the partition. */
 export function readOutcome(
@@ -31,7 +38,7 @@ export function readOutcome(
   const { statuses, clock, backoff, random, dialect } = settings
   const { status } = response
   const { partition } = place
-  const { streak, pace } = partition
+  const { streak, pace, queue } = partition
   const reading = readAnswer(response, place, dialect, judged === 'limited')
   const verdict = judged ?? (reading.limited ? 'limited' : undefined)
   const failed = status >= 400 || verdict === 'limited'
@@ -43,15 +50,26 @@ export function readOutcome(
   const { limits, policies, silent } = reading
   if (!paced) streak.accepted(flight.sentAtMs)
   if (paced) partition.blocked(clock.now() + waitMs)
+  let streams = false
   if (paced) pace.answered(flight, { outcome: 'refused', limits, policies, retryAfterMs: waitMs })
-  else pace.answered(flight, { outcome: 'accepted', limits, policies, silent })
+  else {
+    const answer = { outcome: 'accepted', limits, policies, silent } as const
+    streams = pace.answered(flight, answer) && !isWhole(response)
+  }
+  if (streams) queue.keep(flight, clock.now() + mostUnreadMs)
   const advice = verdict === undefined ? readAdvice(response) : limited
-  return { reading, limited, paced, advice, waitMs }
+  return { reading, limited, paced, advice, waitMs, streams }
+}
+
+/** What a server states to be so short it has sent with the head of the answer. */
+function isWhole({ body, headers }: Response): boolean {
+  return body === null || Number(headers.get('content-length') ?? never) <= mostKept
 }
 
 /** What follows when no answer came. */
 export function unansweredOutcome({ backoff, random }: Settings, attempts: number): Outcome {
-  return { limited: false, paced: false, advice: undefined, waitMs: backoffMs(backoff, attempts, random) }
+  const waitMs = backoffMs(backoff, attempts, random)
+  return { limited: false, paced: false, advice: undefined, waitMs, streams: false }
 }
 
 /**

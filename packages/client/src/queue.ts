@@ -2,7 +2,7 @@ import type { Clock } from '@ratepact/contract'
 import { Alarm } from './alarm.js'
 import type { Lane } from './lane.js'
 import { Lanes, putBack } from './lanes.js'
-import type { Pace } from './pace/pace.js'
+import type { Flight, Pace } from './pace/pace.js'
 import { never } from './pace/quota.js'
 import type { Sent, Turn, Waiter } from './turn.js'
 
@@ -21,6 +21,7 @@ export class Queue {
   readonly #alarm: Alarm
   readonly #lanes: Lanes
   #flying = 0
+  readonly #streaming = new Set<Flight>()
   #closed = false
 
   /** @param held is told who waits first, if anybody does, whenever that was looked at */
@@ -38,9 +39,14 @@ export class Queue {
     return this.#lanes.size
   }
 
-  /** How many answers are to come that may change what is known. */
+  /** How many answers are to come. */
   get flying(): number {
     return this.#flying
+  }
+
+  /** How many answers, and ends of those that a limit counts, are to come that may change what is known. */
+  get coming(): number {
+    return this.#flying + this.#streaming.size
   }
 
   /** The call that goes next. */
@@ -92,6 +98,14 @@ export class Queue {
     if (this.size === 0) return
     this.#lanes.answered(route)
     this.#pump(true)
+  }
+
+  /** The body of an answer is on its way, and a limit counts it until then at the latest; 0 = it has ended. */
+  keep(flight: Flight, untilMs: number): void {
+    this.#pace.keep(flight, untilMs)
+    if (untilMs > 0) this.#streaming.add(flight)
+    else this.#streaming.delete(flight)
+    if (this.size > 0) this.#pump(false)
   }
 
   /** Ends every wait, now and from now on. Calls in flight are left alone. */
@@ -174,7 +188,7 @@ export class Queue {
     const nowMs = this.#clock.now()
     const over = waiter.deadlineMs + (firstMs > nowMs ? 0 : lateWakeMs) <= nowMs
     // While an answer is to come the first one's instant is a guess: it may yet be sooner.
-    const soonestMs = this.#flying > 0 ? nowMs : firstMs
+    const soonestMs = this.coming > 0 ? nowMs : firstMs
     const slackMs = Math.max(waiter.deadlineMs, nowMs) - soonestMs
     const behindMs = this.#lanes.behindMs(waiter, lane, slackMs)
     if (!over && behindMs <= slackMs) return false

@@ -87,9 +87,9 @@ class Engine implements Pace {
     return flight
   }
 
-  answered(flight: Flight, answer: Answer): void {
+  answered(flight: Flight, answer: Answer): boolean {
     const open = this.#close(flight)
-    if (open === undefined) return
+    if (open === undefined) return false
     const now = this.#clock.now()
     this.#around.roundTrip.note(now - flight.sentAtMs, open.connected)
     this.#anyAnswer = true
@@ -100,7 +100,9 @@ class Engine implements Pace {
     const { outcome, retryAfterMs } = answer
     const refused = outcome === 'refused'
     const refusers = refused ? refusing(told, open.limits) : []
+    let streams = false
     for (const limit of open.limits) {
+      if (limit.kind === 'slots') streams = !refused
       const statement = told.get(limit)
       const refusal = refusers.includes(limit) ? refusalBy(statement ?? {}, retryAfterMs) : undefined
       limit.answered(flight, now, { limit: refusal?.limit ?? statement?.limit, refused, refusal })
@@ -111,6 +113,11 @@ class Engine implements Pace {
     else if (refusers.length === 0) this.#gate.refused(flight, now, retryAfterMs)
     else this.#gate.lost(flight)
     this.#setRoute(open.on, [...told.values()], refused)
+    return streams
+  }
+
+  keep(flight: Flight, untilMs: number): void {
+    for (const limit of (flight as Open).limits) limit.keep(flight, untilMs)
   }
 
   lost(flight: Flight): void {

@@ -113,6 +113,9 @@ export abstract class Limit<Booked = unknown> {
     if (booked !== undefined && this.flying.delete(flight)) this.settle(flight, booked, nowMs, reading)
   }
 
+  /** The body of a call's answer is on its way, which counts until then where calls in progress are counted. */
+  keep(_flight: Flight, _untilMs: number): void {}
+
   /** Over how long those who are refused together shall spread their return, after a wait of that length. */
   spreadMs(_waitMs: number): number {
     return 0

@@ -51,7 +51,10 @@ export interface Pace {
   next(route: string, cost: number, queued: number, believeMs?: number, answerMs?: number): number
   /** Books a call that goes now. */
   send(route: string, cost: number): Flight
-  answered(flight: Flight, answer: Answer): void
+  /** @returns whether a limit counts the call until its answer's body has ended too: `keep` then tells of that */
+  answered(flight: Flight, answer: Answer): boolean
+  /** The body of its answer is on its way: limits on calls in progress count it until then, or until told otherwise. */
+  keep(flight: Flight, untilMs: number): void
   /** The call ended without an answer (network error, abort, timeout): whether it was counted is unknown. */
   lost(flight: Flight): void
   /** What is known, for all routes or for one. */

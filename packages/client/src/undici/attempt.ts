@@ -1,8 +1,9 @@
 import type { Dispatcher } from 'undici'
 import { Alarm } from '../alarm.js'
 import { mostKept, mostRead } from '../drain.js'
-import { readOutcome, unansweredOutcome } from '../outcome.js'
+import { mostUnreadMs, readOutcome, unansweredOutcome } from '../outcome.js'
 import type { Flight } from '../pace/pace.js'
+import { never } from '../pace/quota.js'
 import { mostMs } from '../read-some.js'
 import { isNetworkError } from '../retry.js'
 import type { Exchange } from './exchange.js'
@@ -39,6 +40,8 @@ export class Attempt implements Dispatcher.DispatchHandler {
   /** Its flight has landed. */
   #landed = false
   #passes = false
+  /** A limit counts the call until its answer has ended. */
+  #streams = false
   #kept: Kept | undefined
   #error: Error | undefined
 
@@ -72,7 +75,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
     this.#land()
     if (this.#isOwn(status, fields)) {
       this.#passes = true
-      exchange.answer(controller, status, fields, message)
+      exchange.answer(controller, status, fields, message, this.#streams ? this : controller)
       return
     }
     this.#kept = { status, fields, message, chunks: [], read: 0 }
@@ -95,6 +98,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
 
   onResponseEnd(_controller: Controller, trailers: Fields): void {
     this.#alarm.clear()
+    this.#keep(0)
     if (this.#kept !== undefined) this.#kept.trailers = trailers
     else if (this.#passes) this.#exchange.end(trailers)
   }
@@ -102,6 +106,7 @@ export class Attempt implements Dispatcher.DispatchHandler {
   onResponseError(_controller: Controller | null, error: Error): void {
     const exchange = this.#exchange
     this.#alarm.clear()
+    this.#keep(0)
     if (this.#kept?.trailers !== undefined) return
     if (this.#passes) {
       this.#kept = undefined
@@ -127,12 +132,21 @@ export class Attempt implements Dispatcher.DispatchHandler {
 
   /** Part of what was kept has been told, or is yet to be. */
   pause(): void {
+    this.#keep(this.#exchange.settings.clock.now() + mostUnreadMs)
     if (this.#kept?.trailers === undefined) this.#controller?.pause()
   }
 
   resume(): void {
+    this.#keep(never)
     if (this.#kept?.trailers === undefined) this.#controller?.resume()
     queueMicrotask(() => this.#play())
+  }
+
+  /** How long the body counts, if it does: without end while its caller takes it, since its server counts it too. */
+  #keep(untilMs: number): void {
+    if (!this.#streams) return
+    this.#streams = untilMs > 0
+    this.#exchange.course.parts.partition.queue.keep(this.#flight, untilMs)
   }
 
   /** Tells what was kept, for as long as the handler takes it. */
@@ -185,7 +199,10 @@ export class Attempt implements Dispatcher.DispatchHandler {
     try {
       const head = headOf(status, fields, history)
       const outcome = readOutcome(head, parts, settings, this.#flight, attempts, undefined)
-      return this.#exchange.judge(outcome, status, fields)
+      this.#streams = outcome.streams
+      const own = this.#exchange.judge(outcome, status, fields)
+      this.#keep(own ? never : 0)
+      return own
     } catch (error) {
       // One of the caller's own functions failed on it.
       this.#passes = true

@@ -84,7 +84,7 @@ export class Exchange {
     status: number,
     fields: Parameters<NonNullable<Handler['onResponseStart']>>[2],
     message: string | undefined,
-    flow: Flow = inner,
+    flow: Flow,
   ): void {
     this.controller.inner = inner
     this.controller.flows(flow)
