@@ -9,7 +9,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const client = '@ratepact/client'
 const contract = ['@ratepact/contract']
 const budgets = [
-  { name: 'client, with all that it needs', path: client, budget: 29_470, external: [] },
+  { name: 'client, with all that it needs', path: client, budget: 29_500, external: [] },
   { name: 'client alone, without the contract', path: client, budget: 23_860, external: contract },
   {
     name: 'its interceptor for undici, likewise',

@@ -186,6 +186,9 @@ describe('routes', () => {
       '/webhooks/123456789012345678/aZ3-x_9QkUv3mWqYb2LrT8pZs4N.cDf': '/webhooks/*/*',
       '/users:batchGet/v1beta/oauth2/authorize-application':
         '/users:batchGet/v1beta/oauth2/authorize-application',
+      '/v1beta/models/gemini-2.5-flash-lite-preview-06-17:generateContent':
+        '/v1beta/models/gemini-2.5-flash-lite-preview-06-17:generateContent',
+      '/deployments/text-embedding-3-small/embeddings': '/deployments/text-embedding-3-small/embeddings',
       '/orders/17/?page=2#top': '/orders/*/',
       '/': '/',
     }

@@ -2,10 +2,9 @@ import type { Target } from './target.js'
 
 /**
  * A number; a UUID; at least eight hexadecimal digits of which one is no letter: "deadbeef" may be a word, "deadbee5" is
- * not; and what may be a token: with a digit and a colon, or at least sixteen characters with a digit and a letter.
+ * not; and what a long number and a colon begin, as some tokens do.
  */
-const identifier =
-  /^(-?\d+|[\da-f]{8}-([\da-f]{4}-){3}[\da-f]{12}|(?=[a-f]*\d)[\da-f]{8,}|(?=\D*\d)(.*(:|%3a).*|(?=.*[a-z]).{16,}))$/i
+const identifier = /^(-?\d+|[\da-f]{8}-([\da-f]{4}-){3}[\da-f]{12}|(?=[a-f]*\d)[\da-f]{8,})$|\d{5}(:|%3a)/i
 
 /**
  * The route of a call by default: method and path, with the segments that look like identifiers folded
@@ -21,5 +20,10 @@ function folded(path: string): string {
 }
 
 function fold(segment: string): string {
-  return identifier.test(segment) ? '*' : segment
+  return identifier.test(segment) || segment.split(/[^a-z\d]/i).some(isToken) ? '*' : segment
+}
+
+/** Long, of letters and digits without a break: names of models and versions, which are no less long, have breaks. */
+function isToken(run: string): boolean {
+  return run.length >= 16 && /\d/.test(run) && /\D/.test(run)
 }
