@@ -214,16 +214,17 @@ describe('a connection that ends', () => {
   )
 })
 
-it('an answer that is none, and an error that nobody knows, are told as they are', async () => {
-  redis.answer(':5')
-  const limiter = open()
-  expect((await limiter.consume('a')).outcome).toBe('unavailable')
-  redis.answer('-ERR something else')
-  const events5 = events.length
-  expect((await limiter.consume('a')).outcome).toBe('unavailable')
-  expect(events[0]).toMatchObject({ type: 'degraded', reason: 'error', error: { mayHaveRun: true } })
-  expect(events5).toBe(1)
-})
+for (const answer of ['+OK', '$-1', ':-5', '*1\r\n+OK', '*2\r\n:5\r\n$-1'])
+  it(`an answer that is none, ${JSON.stringify(answer)}, and an error that nobody knows, are told as they are`, async () => {
+    redis.answer(answer)
+    const limiter = open()
+    expect((await limiter.consume('a')).outcome).toBe('unavailable')
+    redis.answer('-ERR something else')
+    const eventsBefore = events.length
+    expect((await limiter.consume('a')).outcome).toBe('unavailable')
+    expect(events[0]).toMatchObject({ type: 'degraded', reason: 'error', error: { mayHaveRun: true } })
+    expect(eventsBefore).toBe(1)
+  })
 
 it('a Sentinel that knows of no master is no connection', async () => {
   const client = new Redis({
