@@ -51,7 +51,8 @@ async function stop(server: ChildProcess): Promise<void> {
 }
 
 describe('from an empty folder, with the packed packages alone', () => {
-  const listens = /app\.listen\(.*/
+  // To the end of the call, on one line or on several.
+  const listens = /app\.listen\((.*\{\n( {2}.*\n)+\}\)|.*)/
   // On whichever port is free, where a README says 3000.
   const anyPort = `const listening = app.listen(0, '127.0.0.1', () => {
     console.log('http://127.0.0.1:' + listening.address().port)
