@@ -9,12 +9,12 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const client = '@ratepact/client'
 const contract = ['@ratepact/contract']
 const budgets = [
-  { name: 'client, with all that it needs', path: client, budget: 29_500, external: [] },
-  { name: 'client alone, without the contract', path: client, budget: 23_860, external: contract },
+  { name: 'client, with all that it needs', path: client, budget: 29_520, external: [] },
+  { name: 'client alone, without the contract', path: client, budget: 23_880, external: contract },
   {
     name: 'its interceptor for undici, likewise',
     path: `${client}/undici`,
-    budget: 23_570,
+    budget: 23_590,
     external: contract,
   },
   { name: 'its dialects, likewise', path: `${client}/dialects`, budget: 5_990, external: contract },

@@ -36,6 +36,15 @@ const short = {
 const ok = { status: 200, text: 'ok' }
 
 describe('The interceptor', () => {
+  it('leaves nothing of its own on the headers of a refusal that it returns', async () => {
+    const server = await serve(inTurn(refusal))
+    const { dispatcher } = start({ maxAttempts: 1 })
+    const { headers, body } = await request(server.url, { dispatcher })
+    await body.dump()
+    expect(Reflect.ownKeys(headers).filter((key) => typeof key !== 'string')).toEqual([])
+    expect(new Headers(headers as HeadersInit).get('retry-after')).toBe('1')
+  })
+
   it('paces calls by what their answers state, so that none is refused', async () => {
     let [units, atMs] = [5, performance.now()]
     const statuses: number[] = []

@@ -1,16 +1,27 @@
-/**
- * Set on an answer, or on the error of a call without one, that one client has done all it would for, so that a client
- * wrapped around it does not try again: the innermost decides. Under a name that all copies of this package share, with when
- * it was, in milliseconds of `performance.now()`.
- */
-const mark: symbol = Symbol.for('ratepact.settled')
-/** And by which client: any object that it has for itself. */
-const marker: symbol = Symbol.for('ratepact.settled-by')
+/** That one client has done all that it would for a call: when, in milliseconds of `performance.now()`, and which one. */
+interface Mark {
+  readonly atMs: number
+  readonly by: object
+}
 
-export function markSettled(ending: unknown, by: object, atMs: number = performance.now()): void {
-  if (!isObject(ending)) return
-  Reflect.defineProperty(ending, mark, { value: atMs, configurable: true })
-  Reflect.defineProperty(ending, marker, { value: by, configurable: true })
+const name: symbol = Symbol.for('ratepact.settled')
+
+/**
+ * The marks of answers, and of the errors of calls without one, so that a client wrapped around another does not try
+ * again: the innermost decides. All copies of this package share them, and nothing of them is to be seen on what they mark:
+ * undici's headers are an object of the caller's, and some platforms make no `Headers` of one that has symbols.
+ */
+function marks(): WeakMap<object, Mark> {
+  const known: unknown = Reflect.get(globalThis, name)
+  if (known instanceof WeakMap) return known
+  const made = new WeakMap<object, Mark>()
+  Reflect.defineProperty(globalThis, name, { value: made })
+  return made
+}
+
+/** @param by any object that a client has for itself */
+export function markSettled(ending: unknown, by: object): void {
+  if (isObject(ending)) marks().set(ending, { atMs: performance.now(), by })
 }
 
 /**
@@ -18,13 +29,14 @@ export function markSettled(ending: unknown, by: object, atMs: number = performa
  * own, is that of another.
  */
 export function isSettled(ending: unknown, by: object, sinceMs: number): boolean {
-  return isObject(ending) && Reflect.get(ending, mark) >= sinceMs && Reflect.get(ending, marker) !== by
+  const mark = isObject(ending) ? marks().get(ending) : undefined
+  return mark !== undefined && mark.atMs >= sinceMs && mark.by !== by
 }
 
 /** A copy is as settled as what it was made of. */
 export function settleLike(copy: object, ending: object): void {
-  const atMs: unknown = Reflect.get(ending, mark)
-  if (typeof atMs === 'number') markSettled(copy, Reflect.get(ending, marker) as object, atMs)
+  const mark = marks().get(ending)
+  if (mark !== undefined) marks().set(copy, mark)
 }
 
 function isObject(value: unknown): value is object {
