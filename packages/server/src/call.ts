@@ -2,7 +2,7 @@ import { type Cost, costOf, expectCost } from './cost.js'
 import { expected, expectObject, expectOnly } from './expect.js'
 import { expectOnStoreFailure, type OnStoreFailure } from './failure/mode.js'
 import { hash48 } from './hash.js'
-import { asLongAs } from './list.js'
+import { asLongAs, NONE } from './list.js'
 import { Consume, Peek } from './op.js'
 import { homeOf, valuesOf } from './partition.js'
 import type { Chosen } from './plans.js'
@@ -128,7 +128,7 @@ export function opFor(
   { id, scope = '', instance }: ConsumeOptions,
   settings: { readonly blocks: boolean; readonly idMs: number; readonly countInstances: boolean },
 ): Check {
-  const blocks = settings.blocks ? ownersIn(all) : NOBODY
+  const blocks = settings.blocks ? ownersIn(all) : NONE
   const op = kind === 'peek' ? new Peek(charges, blocks) : new Consume(charges, blocks, leaseFor(all))
   if (trials.length > 0) op.trials = trials
   const [first] = all
@@ -145,8 +145,6 @@ class CrowdOf implements Crowd {
     this.instance = instance
   }
 }
-
-const NOBODY: readonly never[] = Object.freeze([])
 
 /** A name for the places that a call takes; none where it takes none. */
 function leaseFor(charges: readonly Charge[]): string {

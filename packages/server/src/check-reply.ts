@@ -1,7 +1,6 @@
 import type { Reading } from './algorithm/meter.js'
+import { NONE } from './list.js'
 import type { Reply, TrialReply } from './store.js'
-
-const NONE: readonly never[] = Object.freeze([])
 
 /** What a store says of a check, by the clock of one server. A class, since there is one for each call: see `listOf`. */
 export class CheckReply implements Reply {
@@ -28,5 +27,16 @@ export class CheckReply implements Reply {
     this.replayed = replayed
     this.readings = readings
     this.healed = healed
+  }
+}
+
+/** What a store says of a trial. */
+export class Tried implements TrialReply {
+  readonly readings: readonly Reading[]
+  readonly taken: boolean
+
+  constructor(readings: readonly Reading[], taken: boolean) {
+    this.readings = readings
+    this.taken = taken
   }
 }

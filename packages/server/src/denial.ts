@@ -1,5 +1,8 @@
 import { type Cost, costOf } from './cost.js'
+import { refusal } from './decided.js'
 import type { Limit, Refused } from './decision.js'
+import { NONE } from './list.js'
+import type { Draft } from './plain.js'
 import type { Policy } from './policy.js'
 import type { Charge } from './store.js'
 
@@ -38,7 +41,7 @@ export function repeated<Name extends string>(
   const leftMs = fitsMs - nowMs
   const passedMs = decision.retryAfterSeconds * 1000 - leftMs
   if (said !== undefined && said.cost === cost && said.passedMs === Math.floor(passedMs))
-    return refusal(decision, said.limits, leftMs)
+    return again(decision, said.limits, leftMs)
   return saidAnew(denial, cost, leftMs, passedMs)
 }
 
@@ -68,27 +71,18 @@ function saidAnew<Name extends string>(
   }
   // Where nothing is added to the waits, these are in whole milliseconds of those that have passed.
   if (!waitsLonger && typeof cost !== 'object') denial.said = { cost, passedMs: Math.floor(passedMs), limits }
-  return refusal(decision, limits, waitMs)
+  return again(decision, limits, waitMs)
 }
 
-function refusal<Name extends string>(
+function again<Name extends string>(
   { violated, plan }: Refused<Name>,
   limits: readonly Limit<Name>[],
   waitMs: number,
 ): Refused<Name> {
-  const said = {
-    outcome: 'refused',
-    allowed: false,
-    limits,
-    violated,
-    retryAfterSeconds: waitMs / 1000,
-    source: 'deny-cache',
-    shadow: NOTHING,
-  } as const
-  return plan === undefined ? said : { ...said, plan }
+  const said: Draft<Refused<Name>> = refusal(limits, violated, waitMs / 1000, 'deny-cache', NONE)
+  if (plan !== undefined) said.plan = plan
+  return said
 }
-
-const NOTHING: readonly never[] = Object.freeze([])
 
 /**
  * How much longer than the call that was refused one has to wait that costs so many units more; undefined where that

@@ -1,5 +1,5 @@
 import type { Trust } from './http/address-watch.js'
-import { createGate, type Seen } from './http/core.js'
+import { createGate } from './http/core.js'
 import type { Denied } from './http/denial.js'
 import { expressScope, expressTrust, type Routed } from './http/express-scope.js'
 import type { NodeState } from './http/node-judge.js'
@@ -12,6 +12,7 @@ import type {
   NeedsPartition,
   NeedsPlan,
 } from './http/options.js'
+import { RequestSeen } from './http/request-seen.js'
 import type { CandidatesOf, ListIn, NoCandidates } from './limiter-options.js'
 import { listOf } from './list.js'
 import type { Plans } from './plans.js'
@@ -111,20 +112,12 @@ export function rateLimit(options: object): ExpressMiddleware {
   }
 }
 
-/** A class, since there is one for each request: closures are dearer. */
-class ExpressSeen implements Seen {
-  readonly from: ExpressRequest
-  readonly shared: ExpressResponse
+class ExpressSeen extends RequestSeen<ExpressRequest> {
   readonly #middleware: unknown
 
   constructor(request: ExpressRequest, response: ExpressResponse, middleware: unknown) {
-    this.from = request
-    this.shared = response
+    super(request, response)
     this.#middleware = middleware
-  }
-
-  get method(): string {
-    return this.from.method
   }
 
   trust(): Trust {
@@ -133,9 +126,5 @@ class ExpressSeen implements Seen {
 
   scope(): string {
     return expressScope(this.from as Routed, this.#middleware)
-  }
-
-  header(name: string): string | string[] | undefined {
-    return this.from.headers[name]
   }
 }

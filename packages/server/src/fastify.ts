@@ -1,10 +1,11 @@
 import type { Trust } from './http/address-watch.js'
-import { createGate, type Gate, type Seen } from './http/core.js'
+import { createGate, type Gate } from './http/core.js'
 import { errorOf } from './http/error.js'
 import { fastifyScope, fastifyTrust } from './http/fastify-scope.js'
 import { type NodeState, nodeStayOf, verdictOn } from './http/node-judge.js'
 import type { MakeLimit } from './http/options.js'
 import { answerReply, type Reply } from './http/reply.js'
+import { RequestSeen } from './http/request-seen.js'
 import { listOf } from './list.js'
 
 export type { Answer } from './http/answer.js'
@@ -91,30 +92,13 @@ async function run(
   }
 }
 
-/** A class, since there is one for each request: closures are dearer. */
-class FastifySeen implements Seen {
-  readonly from: FastifyLimitRequest
-  readonly shared: object
-
-  constructor(request: FastifyLimitRequest, response: object) {
-    this.from = request
-    this.shared = response
-  }
-
-  get method(): string {
-    return this.from.method
-  }
-
+class FastifySeen extends RequestSeen<FastifyLimitRequest> {
   trust(): Trust {
     return fastifyTrust(this.from)
   }
 
   scope(): string {
     return fastifyScope(this.from)
-  }
-
-  header(name: string): string | string[] | undefined {
-    return this.from.headers[name]
   }
 }
 

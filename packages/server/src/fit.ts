@@ -1,8 +1,7 @@
 import { meterOf } from './algorithm/algorithms.js'
 import type { Reading } from './algorithm/meter.js'
+import { NONE } from './list.js'
 import type { Charge } from './store.js'
-
-const NONE: readonly never[] = Object.freeze([])
 
 /** Whether all charges from one position up to another fit what was read of them. */
 export function doFit(

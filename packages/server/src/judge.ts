@@ -2,7 +2,7 @@ import { meterOf } from './algorithm/algorithms.js'
 import { admission, blocking, refusal } from './decided.js'
 import type { Decision, Limit, ShadowResult, Source } from './decision.js'
 import { Held, limitOf } from './limit.js'
-import { asLongAs, listOf } from './list.js'
+import { asLongAs, listOf, NONE } from './list.js'
 import type { Policy } from './policy.js'
 import type { Read } from './receipt.js'
 import type { Charge, Reply } from './store.js'
@@ -75,8 +75,6 @@ export function verdictOf<Name extends string>(
   }
   return new Verdict(limits, violated ?? NONE, waitUs, delayUs)
 }
-
-const NONE: readonly never[] = Object.freeze([])
 
 /** Turns what the store read into what the caller sees. */
 export function decisionOf<Name extends string>(

@@ -1,5 +1,5 @@
 import type { Trust } from './http/address-watch.js'
-import { createGate, type Seen } from './http/core.js'
+import { createGate } from './http/core.js'
 import type { Denial } from './http/denial.js'
 import { setDenialHead, setDenialHeaders } from './http/denial-head.js'
 import { errorOf } from './http/error.js'
@@ -7,6 +7,7 @@ import { koaScope, koaTrust, type RoutedByKoa, type TrustedByKoa } from './http/
 import { changeHead } from './http/node-change.js'
 import { judge, type NodeState } from './http/node-judge.js'
 import type { MakeLimit } from './http/options.js'
+import { RequestSeen } from './http/request-seen.js'
 import { listOf } from './list.js'
 
 export type { Answer } from './http/answer.js'
@@ -50,7 +51,7 @@ export const rateLimit: MakeLimit<Asked, Asked, KoaMiddleware> = (options: objec
   const { onDenied } = options as { onDenied?: (...args: unknown[]) => unknown }
 
   return async function rateLimit(context, next) {
-    const seen = new KoaSeen(context)
+    const seen = new KoaSeen(context, context.res)
     const verdict = await judge(gate, listOf(context), seen, context.res as NodeState)
     if (verdict === 'over') return
     if (verdict === 'pass') return void (await next())
@@ -59,31 +60,14 @@ export const rateLimit: MakeLimit<Asked, Asked, KoaMiddleware> = (options: objec
   }
 }
 
-/** A class, since there is one for each request: closures are dearer. */
-class KoaSeen implements Seen {
-  /** Its address is an empty text where there is none. */
-  readonly from: KoaContext
-  readonly shared: object
-
-  constructor(context: KoaContext) {
-    this.from = context
-    this.shared = context.res
-  }
-
-  get method(): string {
-    return this.from.method
-  }
-
+/** Its address is an empty text where there is none. */
+class KoaSeen extends RequestSeen<KoaContext> {
   trust(): Trust {
     return koaTrust(this.from as TrustedByKoa)
   }
 
   scope(): string {
     return koaScope(this.from as RoutedByKoa)
-  }
-
-  header(name: string): string | string[] | undefined {
-    return this.from.headers[name]
   }
 }
 

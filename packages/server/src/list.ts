@@ -15,3 +15,6 @@ export function listOf<T extends unknown[]>(...items: T): T {
 export function asLongAs<T>(other: readonly unknown[]): T[] {
   return other.slice() as T[]
 }
+
+/** A list of nothing, for what has none. */
+export const NONE: readonly never[] = Object.freeze([])

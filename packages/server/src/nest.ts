@@ -12,6 +12,7 @@ import { type Change, changeHead } from './http/node-change.js'
 import { judge, type NodeState } from './http/node-judge.js'
 import type { MakeLimit } from './http/options.js'
 import { changeReply, type Reply } from './http/reply.js'
+import { RequestSeen } from './http/request-seen.js'
 import { listOf } from './list.js'
 
 export type { Answer } from './http/answer.js'
@@ -84,30 +85,13 @@ export const rateLimitGuard: MakeLimit<Asked, Asked, NestGuard> = (options: obje
   }
 }
 
-/** A class, since there is one for each request: closures are dearer. */
-class NestSeen implements Seen {
-  readonly from: NestRequest
-  readonly shared: object
-
-  constructor(request: NestRequest, response: object) {
-    this.from = request
-    this.shared = response
-  }
-
-  get method(): string {
-    return this.from.method
-  }
-
+class NestSeen extends RequestSeen<NestRequest> {
   trust(): Trust {
     return trustFor(this.from)
   }
 
   scope(): string {
     return scopeFor(this.from)
-  }
-
-  header(name: string): string | string[] | undefined {
-    return this.from.headers[name]
   }
 }
 

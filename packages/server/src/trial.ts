@@ -1,6 +1,7 @@
 import type { ShadowResult } from './decision.js'
 import { doFit } from './fit.js'
 import { Fate, verdictOf } from './judge.js'
+import { NONE } from './list.js'
 import type { Chosen } from './plans.js'
 import type { Charge, Reply, Trial } from './store.js'
 
@@ -20,8 +21,8 @@ export class Asked {
     charges: readonly Charge[],
     impossible: readonly string[],
     all: readonly Charge[],
-    tried: readonly Tried[] = NOTHING,
-    trials: readonly Trial[] = NOTHING,
+    tried: readonly Tried[] = NONE,
+    trials: readonly Trial[] = NONE,
   ) {
     this.charges = charges
     this.impossible = impossible
@@ -56,8 +57,6 @@ export function askedFrom(chosen: Chosen, all: readonly Charge[], dearer?: reado
   return new Asked(charges, impossibleOf(charges), all, tried, trialsFor(tried))
 }
 
-const NOTHING: readonly never[] = Object.freeze([])
-
 function triedOn({ policies, shadows, all }: Chosen, charges: readonly Charge[]): readonly Tried[] {
   const tried: Tried[] = []
   const end = policies.length + shadows.length
@@ -73,7 +72,7 @@ function chargedWith(charges: readonly Charge[]): Pick<Tried, 'charges' | 'impos
 
 /** The policies that never let a call of this cost pass. */
 function impossibleOf(charges: readonly Charge[]): readonly string[] {
-  return charges.some(isImpossible) ? charges.filter(isImpossible).map(({ policy }) => policy.name) : NOTHING
+  return charges.some(isImpossible) ? charges.filter(isImpossible).map(({ policy }) => policy.name) : NONE
 }
 
 function isImpossible({ cost, policy }: Charge): boolean {
@@ -97,7 +96,7 @@ export function shadowOf(
   reply: Reply | undefined,
   scopeKeys: (scope: string) => Uint8Array,
 ): readonly ShadowResult[] {
-  if (tried.length === 0) return NOTHING
+  if (tried.length === 0) return NONE
   const results: ShadowResult[] = []
   if (reply !== undefined && reply.blockedUs > 0) return results
   let nth = 0

@@ -1,6 +1,7 @@
 import type { Reading } from '../algorithm/meter.js'
 import type { Admitted } from '../decision.js'
 import { decisionOf } from '../judge.js'
+import { NONE } from '../list.js'
 import { Receipt } from '../receipt.js'
 import type { Charge } from '../store.js'
 import type { Leases } from './leases.js'
@@ -10,9 +11,6 @@ export interface Answer {
   readonly decision: Admitted
   readonly receipt?: Receipt
 }
-
-/** Leases do not go with what is tried. */
-const NOTHING_TRIED: readonly never[] = Object.freeze([])
 
 /** The answer to a call for which this process holds enough; undefined where it does not. */
 export function answerFrom(
@@ -27,7 +25,7 @@ export function answerFrom(
   const { readings, instants, taken } = leased
   const [nowUs = 0] = instants
   const reply = { admitted: true, readings, nowUs, instants, blockedUs: 0, replayed: false, healed: [] }
-  const decision = decisionOf(charges, reply, charged, NOTHING_TRIED, scopeKeys, 'lease') as Admitted
+  const decision = decisionOf(charges, reply, charged, NONE, scopeKeys, 'lease') as Admitted
   if (!charged) return { decision }
   const own = { nowUs, instants, readings: emptyReadings(charges, readings) }
   return { decision, receipt: new Receipt(charges, own, '', taken) }

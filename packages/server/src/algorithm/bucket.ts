@@ -1,4 +1,5 @@
 import { heldTicks } from '../hold.js'
+import type { Draft as DraftOf } from '../plain.js'
 import { LARGEST, mostInUse } from './debt.js'
 import type { LeakyBucketPolicy } from './leaky-bucket.js'
 import { type Meter, unitsAwaited, View } from './meter.js'
@@ -30,7 +31,7 @@ export class Count {
 }
 
 /** A count that is to be made into others: where so many are made, a new object for each would take most of the time. */
-export type Draft = { -readonly [K in keyof Count]: Count[K] }
+export type Draft = DraftOf<Count>
 
 export function emptyCount(): Draft {
   return new Count(0, 0, 0, 0)

@@ -3,6 +3,7 @@ import { expectCost } from '../cost.js'
 import type { Blocked, Decision } from '../decision.js'
 import type { Limiter } from '../limiter.js'
 import { PartitionError, type PartitionInput } from '../partition.js'
+import type { Draft } from '../plain.js'
 import { addressOf, clientAddress } from './address.js'
 import { createAddressList } from './address-list.js'
 import { createAddressWatch } from './address-watch.js'
@@ -24,8 +25,6 @@ export interface AskFrom {
   readonly notes: WeakMap<Decision, Note> | undefined
   readonly keysOf: ReturnType<typeof createPartitionKeys> | undefined
 }
-
-type Call = { -readonly [K in keyof ConsumeOptions]: ConsumeOptions[K] }
 
 /** What is noted of a decision. */
 export interface Note {
@@ -71,7 +70,7 @@ export function createAsk<Args extends readonly unknown[]>({
 
   /** What `consume` is told, the partition apart. */
   async function callOf(args: Args, seen: Seen): Promise<ConsumeOptions> {
-    const call: Call = {}
+    const call: Draft<ConsumeOptions> = {}
     const units = typeof cost === 'function' ? await cost(...args) : cost
     if (units !== undefined) call.cost = units
     if (scoped) call.scope = (typeof scope === 'function' ? await scope(...args) : scope) ?? seen.scope()

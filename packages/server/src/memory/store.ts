@@ -2,9 +2,8 @@ import { type Clock, systemClock } from '@ratepact/contract'
 import { meterOf } from '../algorithm/algorithms.js'
 import { emptyCount } from '../algorithm/bucket.js'
 import { Place } from '../algorithm/concurrency-leases.js'
-import type { Reading } from '../algorithm/meter.js'
 import type { Check } from '../call.js'
-import { CheckReply } from '../check-reply.js'
+import { CheckReply, Tried } from '../check-reply.js'
 import { expectFunction, expectInteger, expectNow, expectObject, expectOnly } from '../expect.js'
 import { listOf } from '../list.js'
 import {
@@ -16,7 +15,6 @@ import {
   type Reply,
   type Store,
   type StoreEvent,
-  type TrialReply,
 } from '../store.js'
 import { adjustState } from './adjust.js'
 import { createAdmissions } from './admissions.js'
@@ -24,7 +22,7 @@ import { advanceState } from './advance.js'
 import { createBlocks } from './blocks.js'
 import { createCrowds } from './crowds.js'
 import { type Holder, readState, type State, shareOf } from './ledger.js'
-import { type Look, lookAt, stateAfter, take } from './look.js'
+import { lookAt, stateAfter, take } from './look.js'
 import { createShelf } from './shelf.js'
 
 export interface MemoryStoreOptions {
@@ -34,23 +32,6 @@ export interface MemoryStoreOptions {
   readonly clock?: Pick<Clock, 'now'>
   /** Chooses which buckets are looked at when the store is full: a number from 0 up to 1. @default Math.random */
   readonly random?: () => number
-}
-
-/** What has been tried on a call. A class, since there may be one for each call: see `listOf`. */
-class Tried implements TrialReply {
-  readonly #look: Look
-  readonly readings: readonly Reading[]
-  readonly taken: boolean
-
-  constructor(look: Look, taken: boolean) {
-    this.#look = look
-    this.readings = look.readings
-    this.taken = taken
-  }
-
-  get look(): Look {
-    return this.#look
-  }
 }
 
 /** Monotonic, and near enough to the date that windows of the calendar begin where people expect them. */
@@ -126,14 +107,16 @@ export function openMemory(options: MemoryStoreOptions): Memory {
     const own = lookAt(shelf, op.charges, nowUs)
     const takes = charging && own.fits && !replayed
     const lease = takes ? op.lease : undefined
-    const trials = op.trials?.map(({ charges, mode }) => {
-      const look = lookAt(shelf, charges, nowUs)
-      const may = mode === 'beside' ? takes : charging && before === undefined
-      return new Tried(look, may && look.fits)
+    const looks = op.trials?.map(({ charges }) => lookAt(shelf, charges, nowUs))
+    const trials = looks?.map(({ readings, fits }, i) => {
+      const may = op.trials?.[i]?.mode === 'beside' ? takes : charging && before === undefined
+      return new Tried(readings, may && fits)
     })
     if (charging) {
       take(shelf, own, takes, lease, nowUs)
-      if (trials !== undefined) for (const tried of trials) take(shelf, tried.look, tried.taken, lease, nowUs)
+      looks?.forEach((look, i) => {
+        take(shelf, look, trials?.[i]?.taken === true, lease, nowUs)
+      })
     }
     if (once !== undefined && (takes || trials?.some(({ taken }) => taken)))
       admissions.remember(once, takes ? 'admitted' : 'tried', nowUs)

@@ -1,6 +1,6 @@
 import type { Reading } from '../algorithm/meter.js'
 import type { Check } from '../call.js'
-import { CheckReply } from '../check-reply.js'
+import { CheckReply, Tried } from '../check-reply.js'
 import { doFit } from '../fit.js'
 import { listOf } from '../list.js'
 import type { Charge, Op, Reply, TrialReply } from '../store.js'
@@ -126,16 +126,6 @@ function readTrials(
     const may = mode === 'beside' ? beside : instead
     return new Tried(readings.slice(from, to), may && doFit(charges, readings, from, to))
   })
-}
-
-class Tried implements TrialReply {
-  readonly readings: readonly Reading[]
-  readonly taken: boolean
-
-  constructor(readings: readonly Reading[], taken: boolean) {
-    this.readings = readings
-    this.taken = taken
-  }
 }
 
 /** How many numbers the script answers for a check. */

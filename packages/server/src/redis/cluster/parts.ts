@@ -1,5 +1,5 @@
 import type { Reading } from '../../algorithm/meter.js'
-import { listOf } from '../../list.js'
+import { listOf, NONE } from '../../list.js'
 import { type BucketOwner, type Change, type Charge, changedReply, type Op, type Reply } from '../../store.js'
 
 /** What of an op belongs to one slot. A class, since there is one for each call at least: see `listOf`. */
@@ -20,8 +20,6 @@ class Own {
   readonly blocks = listOf<BucketOwner[]>()
 }
 
-const NOTHING: readonly never[] = Object.freeze([])
-
 type SlotOf = (owner: BucketOwner) => number
 export type Consume = Extract<Op, { kind: 'consume' }>
 export type Peek = Extract<Op, { kind: 'peek' }>
@@ -35,7 +33,7 @@ export function partsOf<O extends Op>(op: O, slotOf: SlotOf): readonly Part<O>[]
     slots.set(slot, known)
     return known
   }
-  const charges: readonly Charge[] = 'charges' in op ? op.charges : NOTHING
+  const charges: readonly Charge[] = 'charges' in op ? op.charges : NONE
   charges.forEach(({ owner }, index) => void at(owner).indexes.push(index))
   if ('blocks' in op) for (const owner of op.blocks) at(owner).blocks.push(owner)
   if (op.kind === 'adjust') for (const change of op.changes) at(change.owner).changes.push(change)
